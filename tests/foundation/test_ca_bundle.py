@@ -1,4 +1,4 @@
-"""The bundle of authorities is read from a file or S3 once a minute. The last valid bundle stays in use."""
+"""Certificate authority bundles are read from a file or S3 once a minute. The last valid bundle remains in use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def trusts(bundle: CaBundle, authority: Authority) -> bool:
     return True
 
 
-def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock, file: Path) -> None:
+def test_a_change_of_the_ca_bundle_takes_effect_within_a_minute(clock: ManualClock, file: Path) -> None:
     bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
     assert trusts(bundle, FIRST)
 
@@ -52,7 +52,7 @@ def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock,
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("damaged")])
-def test_an_unreadable_bundle_does_not_replace_the_bundle_in_use(
+def test_an_unreadable_ca_bundle_does_not_replace_the_bundle_in_use(
     clock: ManualClock, file: Path, damage: object, lines: Lines
 ) -> None:
     assert callable(damage)
@@ -66,7 +66,7 @@ def test_an_unreadable_bundle_does_not_replace_the_bundle_in_use(
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
-def test_a_bundle_unreadable_at_start_is_an_invalid_setting(
+def test_an_unreadable_ca_bundle_at_start_is_reported_as_an_invalid_setting(
     clock: ManualClock, tmp_path: Path, content: str | None, reason: str
 ) -> None:
     if content:
@@ -77,7 +77,7 @@ def test_a_bundle_unreadable_at_start_is_an_invalid_setting(
 
 
 @pytest.mark.usefixtures("resources")
-def test_a_bundle_is_read_from_s3(clock: ManualClock) -> None:
+def test_a_ca_bundle_is_read_from_s3(clock: ManualClock) -> None:
     s3 = boto3.client("s3")
     where = {"LocationConstraint": "eu-west-1"}
     s3.create_bucket(Bucket="causeway-dev-truststore-1", CreateBucketConfiguration=where)
@@ -86,7 +86,7 @@ def test_a_bundle_is_read_from_s3(clock: ManualClock) -> None:
     assert trusts(CaBundle("TPP_CA_BUNDLE", "s3://causeway-dev-truststore-1/tpp/cas.pem", clock), FIRST)
 
 
-def test_tpp_and_bank_bundles_are_separate_and_empty_without_a_setting(clock: ManualClock, file: Path) -> None:
+def test_tpp_and_bank_ca_bundles_are_separate_and_empty_without_a_setting(clock: ManualClock, file: Path) -> None:
     (file.parent / "banks.pem").write_text(SECOND.pem)
     bundles = {"TPP_CA_BUNDLE": str(file), "BANK_CA_BUNDLE": str(file.parent / "banks.pem")}
     shared, without = (Infrastructure(Settings.from_environment(each), clock) for each in (bundles, {}))

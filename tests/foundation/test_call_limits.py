@@ -1,4 +1,4 @@
-"""Limits of calls: the burst, the rate per minute, and the advised wait of a refused caller."""
+"""Rate limits of calls: the burst, the rate per minute, and the retry time for a rejected caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def limits(clock: ManualClock) -> CallLimits:
 
 
 def admitted(limits: CallLimits, caller: str, limit: int, attempts: int) -> int:
-    """Return the number of admitted calls among consecutive attempts of a caller."""
+    """Return the number of accepted calls among consecutive attempts of a caller."""
     return sum(is_admitted(limits, caller, limit) for _ in range(attempts))
 
 
@@ -35,7 +35,7 @@ def is_admitted(limits: CallLimits, caller: str, limit: int) -> bool:
 
 
 def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
-    """Return the seconds after which a refused call may be retried."""
+    """Return the number of seconds after which a rejected call may be retried."""
     with pytest.raises(LimitReached) as caught:
         limits.admit(caller, limit)
     assert caught.value.limit == limit
@@ -43,11 +43,13 @@ def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 60, 3000, 59_999])
-def test_a_caller_may_make_all_calls_of_a_minute_at_once(limits: CallLimits, limit: int) -> None:
+def test_a_caller_may_make_the_calls_of_a_whole_minute_at_once(limits: CallLimits, limit: int) -> None:
     assert admitted(limits, "a", limit, limit + 5) == limit
 
 
-def test_a_further_call_is_admitted_after_its_share_of_a_minute(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_call_above_the_burst_is_accepted_after_its_fraction_of_a_minute(
+    limits: CallLimits, clock: ManualClock
+) -> None:
     assert admitted(limits, "a", 4, 5) == 4
 
     assert refused_for(limits, "a", 4) == 15
@@ -59,20 +61,20 @@ def test_a_further_call_is_admitted_after_its_share_of_a_minute(limits: CallLimi
     assert admitted(limits, "a", 4, 2) == 1
 
 
-def test_a_call_after_the_advised_wait_is_admitted(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_rejected_call_is_accepted_after_the_advised_wait(limits: CallLimits, clock: ManualClock) -> None:
     for limit in (1, 7, 11, 13, 59):
         admitted(limits, f"of {limit}", limit, limit)
         clock.advance(refused_for(limits, f"of {limit}", limit))
         limits.admit(f"of {limit}", limit)
 
 
-def test_a_steady_rate_at_the_limit_is_never_refused(limits: CallLimits, clock: ManualClock) -> None:
+def test_calls_at_a_steady_rate_at_the_limit_are_never_rejected(limits: CallLimits, clock: ManualClock) -> None:
     for _ in range(1000):
         limits.admit("a", 90)
         clock.advance(60 / 90)
 
 
-def test_a_clock_set_back_does_not_reduce_the_limit(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_clock_set_back_does_not_reduce_the_rate_limit(limits: CallLimits, clock: ManualClock) -> None:
     limits.admit("a", 2)
     clock.advance(-3600)
 
@@ -81,19 +83,19 @@ def test_a_clock_set_back_does_not_reduce_the_limit(limits: CallLimits, clock: M
     assert admitted(limits, "a", 2, 3) == 1
 
 
-def test_refused_calls_do_not_count(limits: CallLimits, clock: ManualClock) -> None:
+def test_rejected_calls_do_not_count_towards_the_rate_limit(limits: CallLimits, clock: ManualClock) -> None:
     admitted(limits, "a", 2, 100)
     clock.advance(60)
 
     assert admitted(limits, "a", 2, 3) == 2
 
 
-def test_callers_have_separate_limits(limits: CallLimits) -> None:
+def test_callers_have_separate_rate_limits(limits: CallLimits) -> None:
     assert admitted(limits, "a", 3, 10) == 3
     assert admitted(limits, "b", 5, 10) == 5
 
 
-def test_a_lower_limit_takes_effect_with_the_next_call(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_lower_rate_limit_takes_effect_with_the_next_call(limits: CallLimits, clock: ManualClock) -> None:
     admitted(limits, "a", 60, 30)  # half a minute's calls
 
     assert admitted(limits, "a", 2, 2) == 1
@@ -103,7 +105,7 @@ def test_a_lower_limit_takes_effect_with_the_next_call(limits: CallLimits, clock
     assert admitted(limits, "a", 60, 10) == 1
 
 
-def test_the_number_of_stored_callers_is_limited(limits: CallLimits) -> None:
+def test_the_number_of_callers_stored_for_rate_limits_is_limited(limits: CallLimits) -> None:
     for number in range(MAX_CALLERS):
         limits.admit(str(number), 1)
     assert not is_admitted(limits, "0", 1)
@@ -115,7 +117,7 @@ def test_the_number_of_stored_callers_is_limited(limits: CallLimits) -> None:
     assert not is_admitted(limits, "2", 1)
 
 
-def test_parallel_calls_are_counted_once_each(limits: CallLimits) -> None:
+def test_parallel_calls_are_counted_once_each_for_the_rate_limit(limits: CallLimits) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: is_admitted(limits, "a", 500), range(2000)))
 

@@ -1,4 +1,4 @@
-"""Clocks: both representations of an instant agree, and the clock of tests moves only by ``advance``."""
+"""The two representations of a time agree, and the clock of tests changes only by ``advance``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_two_time_representations_of_the_system_clock_agree() -> None:
     assert clock.monotonic() <= clock.monotonic()
 
 
-def test_the_manual_clock_moves_only_by_advance() -> None:
+def test_the_manual_clock_changes_only_by_advance() -> None:
     clock = ManualClock(START)
     before = (clock.time(), clock.now(), clock.monotonic())
 
@@ -29,7 +29,7 @@ def test_the_manual_clock_moves_only_by_advance() -> None:
     assert clock.monotonic() == before[2] + 90
 
 
-def test_fractions_of_a_second_add_up() -> None:
+def test_fractions_of_a_second_add_up_in_the_manual_clock() -> None:
     clock = ManualClock(START)
     for _ in range(4):
         clock.advance(0.25)

@@ -1,4 +1,4 @@
-"""The context of a request: its time limit applies to AWS calls, retries and parallel calls."""
+"""The time limit of a request applies to its AWS calls, retries and parallel calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_request_without_a_time_limit_never_expires() -> None:
     assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
-def test_a_time_limit_ends_after_its_seconds_and_with_its_block(clock: ManualClock) -> None:
+def test_a_request_time_limit_ends_after_its_seconds_and_with_its_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
         assert context.seconds_left() == pytest.approx(0.5)
@@ -56,7 +56,7 @@ def test_the_earlier_of_two_time_limits_applies(clock: ManualClock, outer: float
         assert context.seconds_left() == 2
 
 
-def test_leave_time_extends_a_passed_deadline_to_record_an_effect(clock: ManualClock) -> None:
+def test_leave_time_extends_a_passed_deadline_so_that_an_effect_is_recorded(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         clock.advance(6)
         context.leave_time(clock.monotonic)
@@ -64,13 +64,13 @@ def test_leave_time_extends_a_passed_deadline_to_record_an_effect(clock: ManualC
     assert not context.is_limited()
 
 
-def test_leave_time_keeps_a_longer_limit(clock: ManualClock) -> None:
+def test_leave_time_does_not_shorten_a_longer_time_limit(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         context.leave_time(clock.monotonic)
         assert (context.seconds_left(), context.is_tight()) == (5, False)
 
 
-def test_leave_time_without_a_limit_sets_none(clock: ManualClock) -> None:
+def test_leave_time_without_a_time_limit_sets_no_time_limit(clock: ManualClock) -> None:
     context.leave_time(clock.monotonic)
     assert not context.is_limited()
 
@@ -86,12 +86,12 @@ def test_log_members_bound_within_a_time_limit_block_stay_bound_afterwards(clock
 # -- parallel calls
 
 
-def test_a_limit_applies_in_parallel_calls(clock: ManualClock) -> None:
+def test_a_request_time_limit_applies_in_parallel_calls(clock: ManualClock) -> None:
     with limited(clock, 2):
         assert together([context.seconds_left] * 2) == [2, 2]
 
 
-def test_parallel_calls_that_exceed_the_limit_raise_timeout_error(clock: ManualClock) -> None:
+def test_parallel_calls_that_exceed_the_time_limit_raise_timeout_error(clock: ManualClock) -> None:
     goes_on = threading.Event()
     try:
         with limited(clock, 0.01), pytest.raises(TimeoutError):
@@ -111,7 +111,7 @@ def silence(connection: Connection) -> None:
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[SocketServer], None]:
-    """Return a function that points AWS calls to a server."""
+    """Return a function that directs AWS calls to a server."""
     return lambda server: monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
 
 
@@ -123,7 +123,7 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("left", "seconds"), [(60, (calls.CONNECT_SECONDS, calls.READ_SECONDS)), (0.6, (0.5, 0.6)), (0.3, (0.3, 0.3))]
 )
-def test_a_call_timeout_is_at_most_the_remaining_time(
+def test_an_aws_call_timeout_is_at_most_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with limited(clock, left):
@@ -131,20 +131,20 @@ def test_a_call_timeout_is_at_most_the_remaining_time(
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(60, (2, 6)), (1.5, (1.5, 1.5))])
-def test_a_call_before_a_deadline_has_the_timeouts_of_its_service_or_the_remaining_time(
+def test_an_aws_call_timeout_is_the_service_timeout_or_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + left):
         assert calls.timeouts("kms") == seconds
 
 
-def test_a_call_without_a_time_limit_has_the_timeouts_of_its_service() -> None:
+def test_an_aws_call_without_a_time_limit_has_the_timeouts_of_its_service() -> None:
     assert (calls.timeouts("sqs"), calls.timeouts("kms")) == ((1, 2), (2, 6))
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 @pytest.mark.usefixtures("short_reads")
-def test_a_call_that_exceeds_the_time_limit_is_not_retried(
+def test_an_aws_call_that_exceeds_the_time_limit_is_not_retried(
     service: str, clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     with socket_server(silence) as server:
@@ -156,7 +156,7 @@ def test_a_call_that_exceeds_the_time_limit_is_not_retried(
     assert len(server.requests) == 1
 
 
-def test_no_call_is_sent_after_the_time_limit(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
+def test_no_aws_call_is_sent_after_the_time_limit(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
     with socket_server(silence) as server:
         address(server)
         with limited(clock, 0), pytest.raises(NotSent):
@@ -166,7 +166,7 @@ def test_no_call_is_sent_after_the_time_limit(clock: ManualClock, address: Calla
 
 
 @pytest.mark.usefixtures("short_reads")
-def test_a_hanging_call_leaves_time_for_its_retries(
+def test_an_aws_call_without_a_response_leaves_time_for_its_retries(
     clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     with socket_server(silence) as server:
@@ -179,7 +179,9 @@ def test_a_hanging_call_leaves_time_for_its_retries(
     assert len(server.requests) == 3
 
 
-def test_a_refused_connection_is_reported_at_once(clock: ManualClock, address: Callable[[SocketServer], None]) -> None:
+def test_a_refused_aws_connection_is_reported_at_once(
+    clock: ManualClock, address: Callable[[SocketServer], None]
+) -> None:
     def behave(connection: Connection) -> None:
         while connection.request():
             connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
@@ -209,7 +211,7 @@ class Client:
         raise NoAnswer(operation)
 
 
-def test_the_store_retries_no_call_after_the_time_limit(clock: ManualClock) -> None:
+def test_the_store_does_not_retry_a_call_after_the_time_limit(clock: ManualClock) -> None:
     slow = Client(clock, 0.9)
     pauses: list[float] = []
     store = Store(slow, "any", pauses.append, monotonic=clock.monotonic)
@@ -232,7 +234,7 @@ def test_the_store_starts_no_call_after_the_time_limit(clock: ManualClock) -> No
 # -- what a request waits for
 
 
-def test_an_identifier_that_exceeds_the_limit_raises_never_sent(clock: ManualClock) -> None:
+def test_generating_an_identifier_after_the_time_limit_raises_never_sent(clock: ManualClock) -> None:
     sequences = Sequences(Store(Client(clock, 0), "any"))
 
     with sequences._lock:
@@ -241,7 +243,7 @@ def test_an_identifier_that_exceeds_the_limit_raises_never_sent(clock: ManualClo
         assert sequences.spare("authorization") >= SPARE
 
 
-def test_a_spare_identifier_is_the_next_of_the_block_or_has_11_digits(clock: ManualClock) -> None:
+def test_a_spare_identifier_is_the_next_of_the_reserved_block_or_has_11_digits(clock: ManualClock) -> None:
     slow = Client(clock, 0)
     sequences = Sequences(Store(slow, "any"))
     sequences._left["authorization"] = range(7, 8)

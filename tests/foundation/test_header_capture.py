@@ -1,4 +1,4 @@
-"""The headers of a call are captured as sent and received, and only within a capturing block."""
+"""The headers of an outbound call are recorded as sent and received, and only within a recording block."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def floods(connection: Connection) -> None:
 
 
 def looked_on(call: Callable[[], object]) -> CapturedHeaders:
-    """Return the captured headers of a call, whether it succeeds or fails."""
+    """Return the recorded headers of a call, whether the call succeeds or fails."""
     exchange = CapturedHeaders()
     with capturing(exchange), contextlib.suppress(OutboundError):
         call()
@@ -46,7 +46,7 @@ def looked_on(call: Callable[[], object]) -> CapturedHeaders:
 
 
 @EITHER_WAY
-def test_headers_of_a_call_are_captured_as_sent_and_received(fresh: bool) -> None:
+def test_headers_of_a_call_are_recorded_as_sent_and_received(fresh: bool) -> None:
     with socket_server(answers_with_headers) as server:
         exchange = looked_on(lambda: post(server.url, fresh=fresh))
 
@@ -64,7 +64,7 @@ def test_headers_of_a_call_are_captured_as_sent_and_received(fresh: bool) -> Non
     }
 
 
-def test_a_call_that_was_never_sent_captures_nothing() -> None:
+def test_a_call_that_was_never_sent_records_no_headers() -> None:
     exchange = CapturedHeaders()
 
     with capturing(exchange), pytest.raises(NotReached):
@@ -73,7 +73,7 @@ def test_a_call_that_was_never_sent_captures_nothing() -> None:
     assert (exchange.sent, exchange.received) == (None, None)
 
 
-def test_a_call_without_an_answer_captures_the_sent_headers() -> None:
+def test_a_call_without_a_response_records_the_sent_headers() -> None:
     with socket_server(hang_up) as server:
         exchange = looked_on(lambda: post(server.url))
 
@@ -83,7 +83,7 @@ def test_a_call_without_an_answer_captures_the_sent_headers() -> None:
 
 
 @pytest.mark.parametrize("behaviour", [half_an_answer, floods])
-def test_an_incomplete_answer_is_captured_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
+def test_an_incomplete_response_is_recorded_with_its_headers(behaviour: Callable[[Connection], None]) -> None:
     with socket_server(behaviour) as server:
         exchange = looked_on(lambda: post(server.url))
 
@@ -92,7 +92,7 @@ def test_an_incomplete_answer_is_captured_with_its_headers(behaviour: Callable[[
     assert 0 < len(exchange.beginning) <= module.CAPTURED_BYTES
 
 
-def test_the_beginning_of_an_answer_is_captured() -> None:
+def test_the_beginning_of_a_response_body_is_recorded() -> None:
     with socket_server(good) as server:
         replies: list[bytes] = []
         exchange = looked_on(lambda: replies.append(post(server.url).body))
@@ -100,7 +100,7 @@ def test_the_beginning_of_an_answer_is_captured() -> None:
     assert exchange.beginning == replies[0] != b""
 
 
-def test_the_second_attempt_of_a_retried_call_is_captured() -> None:
+def test_the_headers_of_the_second_attempt_of_a_retried_call_are_recorded() -> None:
     with socket_server(once(half_an_answer)) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
 
@@ -113,7 +113,7 @@ def test_the_second_attempt_of_a_retried_call_is_captured() -> None:
     assert (exchange.received, exchange.beginning) == (None, b"")
 
 
-def test_calls_of_other_threads_and_later_calls_are_not_captured() -> None:
+def test_headers_of_other_threads_and_later_calls_are_not_recorded() -> None:
     with socket_server(good) as server:
 
         def others() -> None:
@@ -127,7 +127,7 @@ def test_calls_of_other_threads_and_later_calls_are_not_captured() -> None:
     assert exchange == CapturedHeaders()
 
 
-def test_repr_of_captured_headers_hides_their_values() -> None:
+def test_repr_of_recorded_headers_hides_their_values() -> None:
     exchange = CapturedHeaders()
     with capturing(exchange):
         module.captured().sent = {"X-Api-Key": "a secret"}

@@ -1,4 +1,4 @@
-"""Identifiers and credentials: URL-safe, unique, and verified by a stored digest."""
+"""Identifiers and credentials are URL-safe and unique. Credentials are verified by a stored digest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_identifiers_are_unique_url_safe_and_of_equal_length(make: object, lengt
 
 
 @pytest.mark.parametrize("ids", [("one",), ("one", "two"), ("one", "two", "three")])
-def test_a_credential_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) -> None:
+def test_a_credential_text_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) -> None:
     text, stored = new_credential(*ids)
     credential = OpaqueToken.parse(text, len(ids))
 
@@ -41,7 +41,7 @@ def test_a_credential_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) ->
     assert text.rpartition(".")[2] not in stored
 
 
-def test_a_wrong_secret_does_not_match() -> None:
+def test_a_credential_with_a_wrong_secret_does_not_match() -> None:
     text, _ = new_credential("one")
     _, other = new_credential("one")
     credential = OpaqueToken.parse(text, 1)
@@ -72,7 +72,7 @@ def test_a_wrong_secret_does_not_match() -> None:
         "a" * 100_000,
     ],
 )
-def test_text_that_is_not_a_credential_is_none(text: str) -> None:
+def test_text_that_is_not_a_credential_is_parsed_as_none(text: str) -> None:
     assert OpaqueToken.parse(text, 1) is None
 
 
@@ -100,5 +100,5 @@ def test_a_secret_matches_its_digest_only() -> None:
         ("", False),
     ],
 )
-def test_only_the_hyphenated_form_is_a_uuid(text: str, good: bool) -> None:
+def test_only_the_hyphenated_notation_is_a_uuid(text: str, good: bool) -> None:
     assert is_uuid(text) is good

@@ -1,4 +1,4 @@
-"""JSON is read and written without loss of digits. Invalid JSON is refused."""
+"""JSON is read and written without loss of digits. Invalid JSON is rejected."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ VALUES = st.recursive(
 
 
 @given(AMOUNTS)
-def test_an_amount_is_written_with_every_digit(amount: str) -> None:
+def test_an_amount_is_written_to_json_with_every_digit(amount: str) -> None:
     assert jsontext.dumps(jsontext.loads(f'{{"amount":{amount}}}')) == f'{{"amount":{amount}}}'
 
 
 @given(VALUES)
-def test_a_written_value_is_read_back(value: Any) -> None:
+def test_a_value_written_to_json_is_read_back(value: Any) -> None:
     again = jsontext.loads(jsontext.dumps(value))
 
     assert again == value
@@ -35,14 +35,14 @@ def test_a_written_value_is_read_back(value: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.10", "100.00", "0.000001", "12345678901234567890.12", "1234567890123456789012"])
-def test_numbers_are_never_read_as_float(text: str) -> None:
+def test_json_numbers_are_never_read_as_float(text: str) -> None:
     value = jsontext.loads(text)
 
     assert isinstance(value, int | Decimal)
     assert jsontext.dumps(value) == text
 
 
-def test_json_is_compact_and_ascii() -> None:
+def test_written_json_is_compact_and_ascii() -> None:
     assert jsontext.dumps({"name": "Zoë", "list": [1, None, True]}) == '{"name":"Zoë","list":[1,null,true]}'
 
 
@@ -74,13 +74,13 @@ def test_json_is_compact_and_ascii() -> None:
         (b'"\xed\xa0\x80"', "not UTF-8"),
     ],
 )
-def test_invalid_json_is_refused_with_the_reason(text: str | bytes, reason: str) -> None:
+def test_invalid_json_is_rejected_with_the_reason(text: str | bytes, reason: str) -> None:
     with pytest.raises(jsontext.InvalidJson, match=reason):
         jsontext.loads(text)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
-def test_100_levels_are_read_and_101_are_refused(opening: str, closing: str) -> None:
+def test_json_of_100_levels_is_read_and_json_of_101_levels_is_rejected(opening: str, closing: str) -> None:
     levels = 2 if opening.startswith("[{") else 1
     deepest = opening * (100 // levels) + "1" + closing * (100 // levels)
 
@@ -93,11 +93,11 @@ def test_100_levels_are_read_and_101_are_refused(opening: str, closing: str) -> 
 
 
 @pytest.mark.parametrize("text", ["[" + "[]," * 500 + "1]", '["' + "[" * 500 + '"]', "[" + "{}," * 500 + "[]]"])
-def test_wide_json_is_not_counted_as_deep(text: str) -> None:
+def test_json_with_many_members_is_not_counted_as_deep(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
-def test_an_error_does_not_quote_the_text() -> None:
+def test_a_json_error_does_not_quote_the_text() -> None:
     with pytest.raises(jsontext.InvalidJson) as caught:
         jsontext.loads('{"password": hunter2}')
 
@@ -105,7 +105,7 @@ def test_an_error_does_not_quote_the_text() -> None:
 
 
 @given(st.binary(max_size=64))
-def test_random_bytes_are_read_or_refused(content: bytes) -> None:
+def test_random_bytes_are_read_as_json_or_rejected(content: bytes) -> None:
     with contextlib.suppress(jsontext.InvalidJson):
         jsontext.loads(content)
 
@@ -113,16 +113,16 @@ def test_random_bytes_are_read_or_refused(content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
-def test_a_number_is_written_in_its_original_notation(text: str) -> None:
+def test_a_json_number_is_written_in_its_original_notation(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
 @pytest.mark.parametrize("text", [r'"\ud83d\ude00"', r'{"\uD83D\uDE00":"\\ud800"}', '"\U0001f600"', r'"\u00e9"'])
-def test_escaped_and_plain_characters_are_parsed_equally(text: str) -> None:
+def test_escaped_and_plain_json_characters_are_parsed_equally(text: str) -> None:
     assert jsontext.loads(text) == jsontext.loads(text.encode()) == json.loads(text)
 
 
-def test_stored_text_with_half_of_a_surrogate_pair_stays_readable() -> None:
+def test_stored_json_text_with_an_unpaired_surrogate_is_readable() -> None:
     text = '{"name":"Zo\\u00eb \\ud83d"}'
 
     assert jsontext.dumps(jsontext.read_stored(text)) == text

@@ -1,4 +1,4 @@
-"""Lazy dataclasses behave like standard ones, but generate their methods on first use."""
+"""Lazy dataclasses behave like standard dataclasses, but generate their methods on first use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def point(dataclass: Decorator, **options: bool) -> Any:
 
 
 @each_way
-def test_arguments_defaults_and_factories_work_as_in_standard_dataclasses(dataclass: Decorator) -> None:
+def test_lazy_dataclasses_support_arguments_defaults_and_factories(dataclass: Decorator) -> None:
     made = point(dataclass, frozen=True, slots=True)
     first, second = made(1), made(1, 3, ["a"], unit="cm")
 
@@ -48,13 +48,15 @@ def test_arguments_defaults_and_factories_work_as_in_standard_dataclasses(datacl
 
 @each_way
 @pytest.mark.parametrize("arguments", [(), (1, 2, [], "cm"), (1, 2, [], 4)])
-def test_missing_and_superfluous_arguments_raise_type_error(dataclass: Decorator, arguments: tuple[Any, ...]) -> None:
+def test_missing_and_superfluous_arguments_of_a_lazy_dataclass_raise_type_error(
+    dataclass: Decorator, arguments: tuple[Any, ...]
+) -> None:
     with pytest.raises(TypeError, match=r"Point\.__init__\(\)"):
         point(dataclass, frozen=True, slots=True)(*arguments)
 
 
 @each_way
-def test_frozen_instances_are_immutable(dataclass: Decorator) -> None:
+def test_frozen_instances_of_a_lazy_dataclass_are_immutable(dataclass: Decorator) -> None:
     made = point(dataclass, frozen=True, slots=True)(1)
 
     with pytest.raises(FrozenInstanceError, match="x"):
@@ -65,7 +67,7 @@ def test_frozen_instances_are_immutable(dataclass: Decorator) -> None:
 
 
 @each_way
-def test_mutable_instances_can_be_changed_and_are_unhashable(dataclass: Decorator) -> None:
+def test_mutable_instances_of_a_lazy_dataclass_can_be_changed_and_are_unhashable(dataclass: Decorator) -> None:
     made = point(dataclass, slots=True)(1)
     made.x = 5
 
@@ -77,7 +79,7 @@ def test_mutable_instances_can_be_changed_and_are_unhashable(dataclass: Decorato
 
 
 @each_way
-def test_equality_and_hash_use_the_compared_fields_of_one_class(dataclass: Decorator) -> None:
+def test_lazy_dataclass_equality_and_hash_use_the_compared_fields_of_one_class(dataclass: Decorator) -> None:
     @dataclass(frozen=True, slots=True)
     class Pair:
         a: int
@@ -94,7 +96,7 @@ def test_equality_and_hash_use_the_compared_fields_of_one_class(dataclass: Decor
 
 
 @each_way
-def test_without_eq_instances_are_compared_by_identity(dataclass: Decorator) -> None:
+def test_lazy_dataclass_instances_without_eq_are_compared_by_identity(dataclass: Decorator) -> None:
     @dataclass(frozen=True, slots=True, eq=False)
     class Rule:
         a: int
@@ -106,7 +108,7 @@ def test_without_eq_instances_are_compared_by_identity(dataclass: Decorator) -> 
 
 @each_way
 @pytest.mark.parametrize("options", [{"frozen": frozen, "slots": slots} for frozen in (0, 1) for slots in (0, 1)])
-def test_a_subclass_adds_fields_and_keeps_explicit_methods(dataclass: Decorator, options: Any) -> None:
+def test_a_lazy_dataclass_subclass_adds_fields_and_keeps_explicit_methods(dataclass: Decorator, options: Any) -> None:
     @dataclass(**options)
     class Base:
         a: int
@@ -127,7 +129,7 @@ def test_a_subclass_adds_fields_and_keeps_explicit_methods(dataclass: Decorator,
     assert first.names is not second.names
 
 
-def test_methods_are_generated_on_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_of_a_lazy_dataclass_are_generated_on_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     made = point(lazy_dataclasses.dataclass, frozen=True, slots=True)
 
     assert "args" in inspect.signature(made.__init__).parameters

@@ -8,7 +8,7 @@ from chalicelib.foundation import log
 from tests.kit.logs import Lines
 
 
-def test_a_line_is_one_json_object_with_its_members(lines: Lines) -> None:
+def test_a_log_line_is_one_json_object_with_its_members(lines: Lines) -> None:
     log.info("bank answered", webhook="/accounts", milliseconds=12)
     log.warning("malformed bank response", problems=["name is required"])
 
@@ -58,14 +58,14 @@ def test_requests_in_parallel_threads_log_their_own_ids(lines: Lines) -> None:
     assert all(line["request_id"] == line["number"] for line in lines.all())
 
 
-def test_a_line_break_in_a_value_stays_in_one_log_line(lines: Lines) -> None:
+def test_a_line_break_in_a_logged_value_stays_in_one_log_line(lines: Lines) -> None:
     log.info("event", value='a\nb"}\r{')
 
     (line,) = lines.all()
     assert line["value"] == 'a\nb"}\r{'
 
 
-def test_an_exception_is_logged_by_type_and_place_without_quoted_values(lines: Lines) -> None:
+def test_an_exception_is_logged_by_type_and_code_location_without_quoted_values(lines: Lines) -> None:
     token = "-".join(["quoted", "value"])
     try:
         try:

@@ -1,4 +1,4 @@
-"""Mails: the requests to SES, temporary and final errors, and the files and log lines of the local stage."""
+"""Mails: requests to SES, temporary and permanent errors, and the files and log lines of the local stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.co
 
 
 class Ses:
-    """A client of SES that raises ``error`` if given."""
+    """A fake SES client that raises ``error`` if one is given."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -67,7 +67,7 @@ def test_the_request_to_ses_matches_its_api(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("code", "final"), [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)]
 )
-def test_an_ses_error_is_final_or_temporary_and_hides_the_recipient(ses: Ses, code: str, final: bool) -> None:
+def test_an_ses_error_is_permanent_or_temporary_and_hides_the_recipient(ses: Ses, code: str, final: bool) -> None:
     ses.error = ClientError({"Error": {"Code": code, "Message": f"{MAIL.to} is bad"}}, "SendEmail")
 
     with pytest.raises(MailFailed) as failed:
@@ -83,7 +83,7 @@ def test_an_unreachable_ses_is_a_temporary_failure(ses: Ses) -> None:
     assert not failed.value.final
 
 
-def test_the_file_mailer_writes_a_file_and_logs_it_without_the_link(tmp_path: Path, lines: Lines) -> None:
+def test_the_file_mailer_writes_a_file_and_logs_the_mail_without_its_link(tmp_path: Path, lines: Lines) -> None:
     folder = tmp_path / "mail"
     for _ in range(2):
         FileMailer(folder).send(MAIL, "0f1e")

@@ -25,7 +25,7 @@ def values(lines: list[dict[str, Any]], name: str) -> list[float]:
 
 
 def check(line: dict[str, Any]) -> None:
-    """Check that each metric and dimension named in a line has its value at the root."""
+    """Check that the value of each metric and dimension named in a line is at the root of the line."""
     assert isinstance(line["_aws"]["Timestamp"], int)
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Causeway"
@@ -70,7 +70,7 @@ def test_metrics_are_one_emf_line_with_every_metric_and_dimension(capsys: Captur
     }
 
 
-def test_metrics_without_dimensions_have_the_stage_only(capsys: Captured) -> None:
+def test_metrics_without_dimensions_have_only_the_stage_dimension(capsys: Captured) -> None:
     before = int(time.time() * 1000)
 
     Metrics("prod").write({"MissingReports": 2})
@@ -94,21 +94,21 @@ def test_more_than_100_values_are_split_into_lines_without_loss_or_duplicates(ca
     assert (values(written, "Calls"), values(written, "BankTime")) == ([number], [7])
 
 
-def test_writing_without_metrics_logs_no_line(capsys: Captured) -> None:
+def test_writing_without_recorded_metrics_logs_no_line(capsys: Captured) -> None:
     Metrics("dev").write({}, {"HubTime": []}, Bank="ALPHGB21")
 
     assert lines(capsys) == []
 
 
-def test_old_timestamps_raise_no_warning(capsys: Captured) -> None:
-    """A frozen instance may write its counts days later. Warnings are errors in tests."""
+def test_metrics_with_old_timestamps_raise_no_warning(capsys: Captured) -> None:
+    """A frozen Lambda instance may write its counts days later. Warnings are errors in tests."""
     Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
     Metrics("dev").write({"Calls": 1}, at=1)
 
     assert [line["_aws"]["Timestamp"] for line in lines(capsys)] == [(MOMENT - 13 * 86_400) * 1000, 1000]
 
 
-def test_lines_of_parallel_threads_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_lines_of_parallel_threads_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stream:
         def __init__(self) -> None:
             self.pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""The movable clock: business time moves only forward, in every process, by one move at a time."""
+"""Movable clock: business time moves only forward, in every process, and only one clock move runs at a time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:
     offset.end(move_id)
 
 
-def test_business_time_is_real_time_plus_the_offset(real: ManualClock) -> None:
+def test_business_time_is_real_time_plus_the_clock_offset(real: ManualClock) -> None:
     clock = MovedClock(real, lambda: DAY)
 
     assert clock.time() == real.time() + DAY
@@ -56,18 +56,18 @@ def test_business_time_is_real_time_plus_the_offset(real: ManualClock) -> None:
     assert clock.monotonic() == real.monotonic()
 
 
-def test_real_time_does_not_move(real: ManualClock) -> None:
+def test_moving_the_clock_does_not_change_real_time(real: ManualClock) -> None:
     assert MovedClock(real, lambda: DAY).real.time() == real.time()
 
 
-def test_an_immovable_clock_is_its_own_real_clock() -> None:
+def test_a_clock_that_cannot_be_moved_is_its_own_real_clock() -> None:
     clock = Clock()
 
     assert clock.real is clock
     assert clock.offset_seconds == 0
 
 
-def test_another_process_sees_a_move_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
+def test_another_process_sees_a_clock_move_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
     clock = MovedClock(real, offset.read)
     before = clock.time()
     move(offset, DAY)
@@ -77,14 +77,14 @@ def test_another_process_sees_a_move_within_a_second(real: ManualClock, offset: 
     assert clock.time() == real.time() + DAY
 
 
-def test_an_outdated_offset_does_not_turn_time_back(real: ManualClock) -> None:
+def test_an_outdated_clock_offset_does_not_turn_business_time_back(real: ManualClock) -> None:
     clock = MovedClock(real, lambda: 0)
     clock.move_to(DAY)
 
     assert clock.offset_seconds == DAY
 
 
-def test_all_threads_wait_for_the_first_read_of_the_offset(real: ManualClock) -> None:
+def test_all_threads_wait_for_the_first_read_of_the_clock_offset(real: ManualClock) -> None:
     reading, may_end = threading.Event(), threading.Event()
 
     def read() -> int:
@@ -106,7 +106,7 @@ def test_all_threads_wait_for_the_first_read_of_the_offset(real: ManualClock) ->
     assert seen == [DAY, DAY]
 
 
-def test_other_threads_use_the_cached_offset_during_a_read(real: ManualClock) -> None:
+def test_other_threads_use_the_cached_clock_offset_during_a_read(real: ManualClock) -> None:
     seen: list[int] = []
 
     def read() -> int:
@@ -124,7 +124,7 @@ def test_other_threads_use_the_cached_offset_during_a_read(real: ManualClock) ->
     assert seen == [DAY]
 
 
-def test_the_cached_offset_is_used_while_storage_fails(real: ManualClock) -> None:
+def test_the_cached_clock_offset_is_used_while_storage_fails(real: ManualClock) -> None:
     answers: list[int | None] = [DAY, None, 2 * DAY]
 
     def read() -> int:
@@ -140,14 +140,14 @@ def test_the_cached_offset_is_used_while_storage_fails(real: ManualClock) -> Non
     assert clock.offset_seconds == 2 * DAY
 
 
-def test_a_moved_offset_is_stored(offset: ClockOffset) -> None:
+def test_a_changed_clock_offset_is_stored(offset: ClockOffset) -> None:
     assert offset.read() == 0
     move(offset, DAY)
     move(offset, DAY)
     assert offset.read() == 2 * DAY
 
 
-def test_a_second_concurrent_move_is_refused(offset: ClockOffset) -> None:
+def test_a_second_concurrent_clock_move_is_rejected(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
 
     with pytest.raises(ClockBusy):
@@ -157,7 +157,7 @@ def test_a_second_concurrent_move_is_refused(offset: ClockOffset) -> None:
     assert offset.read() == 0
 
 
-def test_each_step_of_a_move_renews_the_claim(offset: ClockOffset) -> None:
+def test_each_step_of_a_clock_move_renews_the_claim(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
     offset.write("one", DAY, now=CLAIMED_SECONDS)
 
@@ -165,7 +165,7 @@ def test_each_step_of_a_move_renews_the_claim(offset: ClockOffset) -> None:
         offset.claim("other", now=CLAIMED_SECONDS + 1)
 
 
-def test_an_expired_claim_is_taken_over_by_the_next_move(offset: ClockOffset) -> None:
+def test_an_expired_claim_of_a_clock_move_is_taken_over_by_the_next_move(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
     offset.write("one", DAY, now=0)
 
@@ -176,14 +176,14 @@ def test_an_expired_claim_is_taken_over_by_the_next_move(offset: ClockOffset) ->
         offset.end("one")
 
 
-def test_a_claim_with_a_lost_response_may_be_retried(offset: ClockOffset) -> None:
+def test_the_claim_of_a_clock_move_may_be_retried_after_a_lost_response(offset: ClockOffset) -> None:
     offset.claim("one", now=0)
 
     assert offset.claim("one", now=0) == 0
 
 
 @pytest.mark.dynamodb
-def test_one_of_many_concurrent_moves_starts(offset: ClockOffset) -> None:
+def test_one_of_many_concurrent_clock_moves_starts(offset: ClockOffset) -> None:
     begun: list[str] = []
 
     def begin(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Parallel calls run at the same time, return results in order, and all run even if one fails."""
+"""Parallel calls run concurrently and return results in order. If one call fails, all other calls still run."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from chalicelib.foundation.parallel import WIDTH, in_time, together
 from tests.kit.time import PATIENCE_SECONDS, limit_under_test
 
 
-def test_results_are_in_the_order_of_the_calls() -> None:
+def test_parallel_results_are_in_the_order_of_the_calls() -> None:
     calls = [partial(int, str(number)) for number in range(100)]
 
     assert together(calls) == list(range(100))
 
 
-def test_an_empty_list_of_calls_returns_an_empty_list() -> None:
+def test_an_empty_list_of_parallel_calls_returns_an_empty_list() -> None:
     assert together([]) == []
 
 
-def test_as_many_calls_as_the_width_run_at_the_same_time() -> None:
+def test_the_configured_number_of_calls_runs_in_parallel() -> None:
     barrier = threading.Barrier(WIDTH)
 
     assert sorted(together([lambda: barrier.wait(PATIENCE_SECONDS)] * WIDTH)) == list(range(WIDTH))
 
 
-def test_a_single_call_runs_in_the_callers_thread() -> None:
+def test_a_single_parallel_call_runs_in_the_thread_of_the_caller() -> None:
     assert together([threading.get_ident]) == [threading.get_ident()]
 
 
-def test_a_width_of_one_runs_all_calls_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_parallelism_of_one_all_calls_run_in_the_thread_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
     assert set(together([threading.get_ident] * 5)) == {threading.get_ident()}
 
 
-def test_a_failure_is_raised_after_all_other_calls() -> None:
+def test_a_failure_of_a_parallel_call_is_raised_after_all_other_calls() -> None:
     made: list[int] = []
 
     def call(number: int) -> None:
@@ -62,7 +62,7 @@ def test_parallel_calls_log_the_request_id_of_the_caller() -> None:
     assert together([log.request_id] * 3) == [None] * 3
 
 
-def test_in_time_ends_a_call_at_the_limit_of_the_request() -> None:
+def test_in_time_ends_a_call_at_the_time_limit_of_the_request() -> None:
     is_over = threading.Event()
     try:
         with tight_deadline(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
@@ -71,7 +71,7 @@ def test_in_time_ends_a_call_at_the_limit_of_the_request() -> None:
         is_over.set()
 
 
-def test_in_time_passes_results_errors_and_log_context() -> None:
+def test_in_time_passes_on_results_errors_and_log_context() -> None:
     def fail() -> None:
         raise LookupError("missing")
 

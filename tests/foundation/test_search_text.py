@@ -22,5 +22,5 @@ from chalicelib.foundation.search_text import fold
         ("", ""),
     ],
 )
-def test_case_and_diacritics_are_folded(written: str, folded: str) -> None:
+def test_search_text_ignores_case_and_diacritics(written: str, folded: str) -> None:
     assert fold(written) == folded

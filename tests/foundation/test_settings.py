@@ -1,4 +1,4 @@
-"""Settings: defaults for one machine, and errors that name the invalid variable."""
+"""Settings have defaults for one machine. Errors name the invalid environment variable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 DEV = {"STAGE": "dev", "PUBLIC_URL": "https://causeway.example.com"}
 
 
-def test_an_empty_environment_is_the_local_stage() -> None:
+def test_settings_of_an_empty_environment_are_those_of_the_local_stage() -> None:
     settings = Settings.from_environment({})
 
     assert settings == Settings(
@@ -61,13 +61,13 @@ def test_a_lambda_function_without_a_stage_does_not_start() -> None:
     assert started.stderr.endswith("InvalidSetting: STAGE: must be one of dev, prod in AWS Lambda\n")
 
 
-def test_the_port_changes_the_local_addresses() -> None:
+def test_the_port_setting_changes_the_local_addresses() -> None:
     settings = Settings.from_environment({"PORT": "8123"})
 
     assert settings.public_url == settings.bank_api_url == "http://127.0.0.1:8123"
 
 
-def test_every_setting_can_be_set_by_a_variable() -> None:
+def test_every_setting_can_be_set_by_an_environment_variable() -> None:
     settings = Settings.from_environment(
         {
             **DEV,
@@ -120,7 +120,7 @@ def test_only_production_confirms_email_addresses() -> None:
     assert confirming == [False, False, True]
 
 
-def test_names_of_key_and_secrets_start_with_the_prefix() -> None:
+def test_names_of_the_key_and_secrets_start_with_the_prefix_setting() -> None:
     settings = Settings.from_environment(DEV)
 
     assert settings.prefix == "causeway-dev"
@@ -163,7 +163,7 @@ def test_names_of_key_and_secrets_start_with_the_prefix() -> None:
         ("CREDENTIAL_CALLS_PER_MINUTE", "1000001", "must be a number from 1 to 1000000"),
     ],
 )
-def test_an_invalid_value_names_its_variable(variable: str, value: str, reason: str) -> None:
+def test_the_error_for_an_invalid_setting_names_its_variable(variable: str, value: str, reason: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.from_environment({variable: value})
 
@@ -193,7 +193,7 @@ def test_a_deployed_stage_requires_an_https_public_url(stage: str) -> None:
         ({"TPP_CA_BUNDLE": "s3://bucket"}, "TPP_CA_BUNDLE: must be a file's path or s3://bucket/key"),
     ],
 )
-def test_invalid_settings_of_a_deployed_stage_are_refused_with_the_reason(
+def test_invalid_settings_of_a_deployed_stage_are_rejected_with_the_reason(
     variables: dict[str, str], reason: str
 ) -> None:
     with pytest.raises(InvalidSetting, match=f"^{reason}"):
@@ -208,7 +208,7 @@ def test_mtls_url_may_equal_public_url_in_the_local_stage() -> None:
     assert not settings.requires_https, "the next run may be without TLS"
 
 
-def test_code_lifetime_is_ten_minutes_locally_and_one_minute_elsewhere() -> None:
+def test_authorization_codes_live_ten_minutes_locally_and_one_minute_elsewhere() -> None:
     assert Settings.from_environment({}).code_lifetime == 600
     assert Settings.from_environment(DEV).code_lifetime == 60
 

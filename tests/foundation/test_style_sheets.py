@@ -1,4 +1,4 @@
-"""The style sheets take colours, font sizes and spaces from tokens."""
+"""The style sheets take colours, font sizes and spaces from design tokens."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _HAIR = 2.0
 
 
 def declarations(css: str) -> Iterator[tuple[bool, str, str]]:
-    """Yield for each declaration whether it defines a token, its name, and its value."""
+    """Yield for each declaration whether the declaration defines a token, its name, and its value."""
     for token, name, value in _DECLARATION.findall(_COMMENT.sub("", css)):
         yield bool(token), name, " ".join(value.split())
 
 
 def faults(css: str) -> list[str]:
-    """Return the literal values in a sheet that must be tokens."""
+    """Return the literal values in a style sheet that must be design tokens."""
     found = []
     for is_token, name, value in declarations(css):
         if is_token:
@@ -52,7 +52,7 @@ def _is_long(length: str) -> bool:
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: f"{sheet.parts[-3]}-{sheet.stem}")
-def test_style_sheets_take_colours_sizes_and_spaces_from_tokens(sheet: Path) -> None:
+def test_style_sheets_take_colours_sizes_and_spaces_from_design_tokens(sheet: Path) -> None:
     assert not faults(sheet.read_text("utf-8"))
 
 
@@ -68,7 +68,7 @@ def test_style_sheets_take_colours_sizes_and_spaces_from_tokens(sheet: Path) -> 
         ("a { margin-top: 1rem; }", "space"),
     ],
 )
-def test_a_value_that_is_not_a_token_is_detected(css: str, fault: str) -> None:
+def test_a_style_value_that_is_not_a_design_token_is_detected(css: str, fault: str) -> None:
     (found,) = faults(css)
 
     assert found.startswith(fault)
@@ -82,11 +82,11 @@ def test_a_value_that_is_not_a_token_is_detected(css: str, fault: str) -> None:
         "/* #fff and 3rem */ a { font-size: var(--text-sm); width: 12rem; }",
     ],
 )
-def test_tokens_and_exempt_values_are_not_reported(css: str) -> None:
+def test_design_tokens_and_exempt_style_values_are_not_reported(css: str) -> None:
     assert faults(css) == []
 
 
-def test_spaces_are_multiples_of_four_pixels() -> None:
+def test_spaces_in_style_sheets_are_multiples_of_four_pixels() -> None:
     family = (_ROOM / "foundation" / "http" / "static" / "family.css").read_text("utf-8")
     spaces = dict(re.findall(r"--space-(\d+): ([\d.]+)rem;", family))
 
@@ -94,7 +94,7 @@ def test_spaces_are_multiples_of_four_pixels() -> None:
     assert all(float(size) * 16 == 4 * int(step) for step, size in spaces.items())
 
 
-def test_style_sheets_use_exactly_the_defined_tokens() -> None:
+def test_style_sheets_use_exactly_the_defined_design_tokens() -> None:
     named = {name for sheet in SHEETS for name in re.findall(r"(?<![\w-])--([\w-]+):", sheet.read_text("utf-8"))}
     used = {name for sheet in SHEETS for name in re.findall(r"var\(--([\w-]+)", sheet.read_text("utf-8"))}
 

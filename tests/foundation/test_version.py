@@ -1,4 +1,4 @@
-"""The version has one source, and every output contains it."""
+"""The version has a single source, and every output contains this version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows receive their parts by name: every parameter of a called flow has a part of the annotated class."""
+"""The container passes arguments to flows by name: each parameter has a part with the annotated class."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OTHERS: dict[type[Container], tuple[type, ...]] = {
 
 
 def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
-    """Yield each flow called by name, with its container and the arguments of the caller."""
+    """Yield each flow that is called by name, with its container and the arguments of the caller."""
     for module in MODULES:
         known = dict(_known(module))
         for node in ast.walk(tree(module)):
@@ -59,7 +59,7 @@ def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
 
 
 def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the called functions: one, a function of a module, or both alternatives of a conditional expression."""
+    """Yield the functions that an expression calls: one function, or both alternatives of a conditional expression."""
     for node in ast.walk(flow):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=function) if ".".join(known.get(name, ())) in MODULES:
@@ -79,7 +79,7 @@ def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def parts(container: type[Container]) -> dict[str, str]:
-    """Return the annotations of the parts in a container, by name."""
+    """Map the name of each part in a container to the part's annotation."""
     holders = [container, *OTHERS[container], Hub, Infrastructure, Settings, Container]
     return {name: kind for holder in reversed(holders) for name, kind in _parts(holder)}
 
@@ -99,7 +99,7 @@ FLOWS = sorted({(name, container, source, given) for container, source, name, gi
 
 
 @pytest.mark.parametrize(("name", "container", "source", "given"), FLOWS, ids=[each[0] for each in FLOWS])
-def test_parameters_of_each_flow_match_the_annotations_of_the_parts(
+def test_parameters_of_each_flow_match_the_annotations_of_the_container_parts(
     name: str, container: type[Container], source: str, given: frozenset[str]
 ) -> None:
     check_filled(getattr(import_module(source), name), container, given)
@@ -108,7 +108,7 @@ def test_parameters_of_each_flow_match_the_annotations_of_the_parts(
 @pytest.mark.parametrize(
     "flow", [*(step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
 )
-def test_parameters_of_flows_chosen_by_name_match_the_parts(flow: Callable[..., Any]) -> None:
+def test_parameters_of_flows_selected_by_name_match_the_container_parts(flow: Callable[..., Any]) -> None:
     check_filled(flow, WebsiteContainer if within(flow.__module__, "chalicelib.website") else OpenBankingContainer)
 
 

@@ -1,4 +1,4 @@
-"""The container creates a part on first use, from the parts named by its parameters."""
+"""The dependency container creates a part on first use, from the parts named by its parameters."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Garage(Container):
         self.parents = (Depot("diesel"),)
 
 
-def test_a_part_is_made_from_other_parts_and_given_values() -> None:
+def test_a_container_part_is_created_from_other_parts_and_given_values() -> None:
     garage = Garage()
 
     assert garage.car.engine is garage.engine
@@ -56,7 +56,7 @@ def test_a_part_is_made_from_other_parts_and_given_values() -> None:
     assert garage.engine == Engine("diesel", 4)
 
 
-def test_a_part_is_made_once_on_first_use() -> None:
+def test_a_container_part_is_created_once_on_first_use() -> None:
     garage = Garage()
     assert "engine" not in vars(garage)
 
@@ -64,7 +64,7 @@ def test_a_part_is_made_once_on_first_use() -> None:
     assert garage.engine is not Garage().engine
 
 
-def test_a_missing_part_is_named_in_the_error() -> None:
+def test_the_error_for_a_missing_container_part_names_the_part() -> None:
     with pytest.raises(LookupError, match="Garage has no straw"):
         _ = Garage().roof
 
@@ -73,17 +73,17 @@ def drive(distance: int, *, car: Car, colour: str, speed: int = 50) -> tuple[int
     return distance, car, colour, speed
 
 
-def test_a_flow_gets_parts_by_the_names_of_its_keyword_only_parameters() -> None:
+def test_a_flow_receives_parts_by_the_names_of_its_keyword_only_parameters() -> None:
     garage = Garage()
 
     assert garage.call(drive, 7) == (7, garage.car, "red", 50)
 
 
-def test_a_given_value_replaces_a_part() -> None:
+def test_a_given_value_replaces_a_container_part() -> None:
     assert Garage().call(drive, 7, colour="blue", speed=90)[2:] == ("blue", 90)
 
 
-def test_a_flow_with_a_missing_part_is_not_called() -> None:
+def test_a_flow_with_a_missing_container_part_is_not_called() -> None:
     def thatch(*, straw: str) -> None:
         raise AssertionError(straw)
 

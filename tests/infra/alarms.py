@@ -1,4 +1,4 @@
-"""Alarms: their states by the documented rules of CloudWatch, and faults that raise and resolve them."""
+"""CloudWatch alarms: alarm states by the documented rules of CloudWatch, and faults that raise and resolve alarms."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Watched:
     period: int
 
     def values(self, data: Data, now: int, periods: int) -> list[float | None]:
-        """Return the statistic of the last periods, the oldest first; ``None`` for a period without data."""
+        """Return the statistic of the last periods, oldest first. A period without data has the value ``None``."""
         return [self._value(data, now - ago * self.period) for ago in reversed(range(periods))]
 
     def _value(self, data: Data, until: int) -> float | None:
@@ -88,7 +88,7 @@ class Watched:
 
 @dataclass
 class Data:
-    """The written values of metrics with their times in seconds."""
+    """The written values of metrics, with the times of the values in seconds."""
 
     points: dict[MetricId, list[tuple[int, float]]] = field(default_factory=dict)
 
@@ -96,14 +96,14 @@ class Data:
         self.points.setdefault(metric, []).append((at, value))
 
     def take(self, figures: Sequence[Metric], at: int) -> None:
-        """Add metrics as if they were written at this time."""
+        """Add metrics as if a service had written the metrics at this time."""
         for figure in figures:
             for value in figure.values:
                 self.add((figure.namespace, figure.name, figure.dimensions), at, value)
 
 
 def watched_metrics(alarm: Alarm) -> dict[str, Watched]:
-    """Return the metrics of an alarm by id. The key of a single metric is ``metric``."""
+    """Map each id to a metric of an alarm. The id of a single metric is ``metric``."""
     if "MetricName" in alarm:
         metric = _metric_id(alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"])
         return {"metric": Watched(metric, alarm["Statistic"], alarm["Period"])}
@@ -119,9 +119,9 @@ def watched_metrics(alarm: Alarm) -> dict[str, Watched]:
 
 
 def state(alarm: Alarm, data: Data, now: int, before: State = "INSUFFICIENT_DATA") -> State:
-    """Return the state of an alarm at a time; ``before`` is its previous state.
+    """Return the state of an alarm at a time; ``before`` is the previous state of the alarm.
 
-    Older values replace missing ones. ``TreatMissingData`` applies only if there are still too few values.
+    Older values replace missing values. ``TreatMissingData`` applies only if too few values remain.
     """
     periods, treatment = alarm["EvaluationPeriods"], alarm["TreatMissingData"]
     values = [value for value in _series(alarm, data, now, periods + _FURTHER) if value is not None][-periods:]
@@ -169,7 +169,7 @@ def _metric_id(namespace: str, name: str, dimensions: Sequence[Mapping[str, Any]
 
 
 def _value(value: Any) -> str:
-    """Return a dimension's value. For a resource that is not yet deployed, return its name in the template."""
+    """Return a dimension's value. If the resource is not yet deployed, return the resource's name in the template."""
     if isinstance(value, dict):
         [argument] = value.values()
         return str(argument if isinstance(argument, str) else argument[0])
@@ -177,7 +177,7 @@ def _value(value: Any) -> str:
 
 
 def alarms(stage: str, topic: str = "") -> dict[str, Alarm]:
-    """Return the alarms of a stage by their names without the prefix of the stage."""
+    """Map the name of each alarm of a stage, without the stage prefix, to the alarm."""
     found = template.Template(template.load(), Stage=stage, AlarmTopicArn=topic).resources(ALARM)
     return {each["AlarmName"].removeprefix(f"causeway-{stage}-"): each for each in found.values()}
 
@@ -212,7 +212,7 @@ HOUR, DAY = 3600, 24 * 3600
 
 
 class Service:
-    """A running service that returns the metrics written during faults and normal operation."""
+    """A running service whose metrics during faults and during normal operation are returned."""
 
     def __init__(self, causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.causeway = causeway
@@ -220,13 +220,13 @@ class Service:
         self._capsys = capsys
 
     def figures(self, step: Callable[[], object]) -> list[Metric]:
-        """Return the metrics that a step writes."""
+        """Run a step and return the metrics that the step writes."""
         self._capsys.readouterr()
         step()
         return metrics_in(self._capsys.readouterr().out)
 
     def run(self, function: str) -> list[Metric]:
-        """Return the metrics that a run of a scheduled function writes."""
+        """Run a scheduled function and return the metrics that the run writes."""
         return self.figures(lambda: run_schedule(app.handler_map[function]))
 
 
@@ -281,7 +281,7 @@ def silent_provider(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 class Killed(BaseException):
-    """The function's instance is killed during a request."""
+    """The Lambda instance is killed during a request."""
 
 
 def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
@@ -298,7 +298,7 @@ def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def unrecorded_decline(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Decline an authorization that neither storage nor the queue accepts."""
+    """Decline an authorization when neither storage nor the queue accepts the record of the decline."""
     issuer = Issuer(service.causeway)
     card = issuer.card_in("A").card_id
     with service.causeway.storage_gone("transact"), service.monkeypatch.context() as patch:
@@ -320,7 +320,7 @@ def broken_ledger(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Begin a first verification round that no run continues for 15 days."""
+    """Begin a first ledger check of all accounts. No later run continues this check for 15 days."""
     Issuer(service.causeway).account()
     cards, clock = service.causeway.hub.cards, service.causeway.clock
     cards.call(prove_accounts, clock.monotonic() - 1)
@@ -332,7 +332,7 @@ def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def guessed_secrets(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Send fifty calls with a wrong secret, and then one with the right secret."""
+    """Send fifty calls with a wrong secret, and then one call with the right secret."""
     causeway = service.causeway
     wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}

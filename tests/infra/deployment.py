@@ -1,4 +1,4 @@
-"""Deployment files: the template, policies, Chalice's configuration, and package pins."""
+"""Reads deployment files: the template, policies, Chalice's configuration, and package pins."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Used = set[tuple[str, str]]
 
 
 def used_rights(operation: str, parameters: dict[str, Any]) -> Used:
-    """Return the rights that a DynamoDB or SQS call requires. Resource names are those of the local stage."""
+    """Return the rights that a DynamoDB or SQS call requires, with resource names of the local stage."""
     table = "arn:aws:dynamodb:*:*:table/"
     match operation:
         case "BatchGetItem":
@@ -85,7 +85,7 @@ PACKAGES = "--require-hashes --requirement requirements-{set}.txt --constraint r
 
 
 def pinned_versions(file: Path) -> dict[str, str]:
-    """Return the pins of a file by normalised name, without those of included files."""
+    """Map each normalised package name to its pinned version in a file. Pins of included files are omitted."""
     lines = [line for line in file.read_text("utf-8").splitlines() if re.match(r"\w", line)]
     return {canonicalize_name(each.name): str(each.specifier)[2:] for each in map(Requirement, lines)}
 
@@ -158,7 +158,7 @@ def packaged_stage(stage: str) -> dict[str, Any]:
 
     class Options(PackageOptions):
         def __init__(self) -> None:
-            """Create no boto3 session."""
+            """Do not create a boto3 session."""
 
         def service_principal(self, service: str) -> str:
             return f"{service}.amazonaws.com"

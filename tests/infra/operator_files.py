@@ -18,7 +18,7 @@ DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].c
 
 
 def faults(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small set-up with these members, without the location of the programme manager."""
+    """Return the errors of a small programme file with these members, without the location of the programme manager."""
     with pytest.raises(InvalidProgramme) as caught:
         file.read_programmes(written(manager(**members)), "local")
     return tuple(fault.removeprefix("programme_managers.0.") for fault in caught.value.faults)
@@ -43,13 +43,13 @@ def with_entries(content: Content, fees: list[Content], limits: list[Content]) -
 
 
 def changes(causeway: Causeway, content: Content) -> list[tuple[str, str]]:
-    """Return the planned changes of a load: their verbs and titles."""
+    """Return the planned changes of a load. Each change has a verb and a title."""
     (plan,) = planned(causeway.hub, content)
     return [(change.what, change.title) for change in plan.changes]
 
 
 def stored_rows(causeway: Causeway, content: Content) -> dict[str, Any]:
-    """Return the rows of a programme manager and of its credentials."""
+    """Return the stored rows of a programme manager and of the manager's credentials."""
     rows = list(causeway.hub.store.scan("programmes"))
     own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
     return {f"{row['owner']} {row['part']}": row for row in own}
@@ -69,7 +69,7 @@ BOTH = ("DEMOGB21", "DEMODEF1")
 
 
 def customer(id_: str = "noor", accounts: Sequence[Content] = (), **members: Any) -> Content:
-    """Return a customer of both banks with one account, in a currency with three decimals."""
+    """Return a customer of both banks with one account. The account's currency has three decimals."""
     person = {"id": id_, "banks": list(BOTH), "name": "Noor Haddad", "about": "Paid in dinars"}
     return {**person, "accounts": list(accounts or [account()]), **members}
 
@@ -85,7 +85,9 @@ def transaction(day: str = "2026-02-03", amount: str = "-12.345", **members: Any
 
 
 def recurring_rule(every: str = "day", amount: str | None = "1.000", **members: Any) -> Content:
-    """Return a recurring rule. ``None`` as ``amount`` omits the fixed amount, for rules with a range."""
+    """Return a recurring rule. If ``amount`` is ``None``, the rule has no fixed amount, which rules with a range
+    require.
+    """
     members_of_file = {"every": every, "counterparty": "Gulf Software", "text": "Salary", **members}
     return members_of_file if amount is None else members_of_file | {"amount": amount}
 

@@ -25,7 +25,7 @@ EXAMPLES: list[tuple[int, str, State, State, State]] = [
 
 
 @pytest.mark.parametrize(("needed", "values", "breaching", "not_breaching", "ignored"), EXAMPLES)
-def test_alarm_states_use_older_values_before_missing_ones(
+def test_alarm_states_use_older_metric_values_before_missing_values(
     needed: int, values: str, breaching: State, not_breaching: State, ignored: State
 ) -> None:
     data = Data()

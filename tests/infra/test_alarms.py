@@ -1,4 +1,4 @@
-"""Every alarm uses metrics that are written, is raised by its fault, and is resolved afterwards."""
+"""Every alarm uses metrics that are written. A fault raises the alarm, and the end of the fault resolves it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_docs_state_the_price_of_metrics_written_by_schedules(service: Service) 
 
 
 def deployed_names() -> dict[str, set[str]]:
-    """Return the names of deployed resources by dimension."""
+    """Map each dimension to the names of deployed resources."""
     resources = template.load()["Resources"]
     functions = ["causeway-local", *(f"causeway-local-{each.name}" for each in FUNCTIONS if each.name)]
     return {
@@ -139,12 +139,12 @@ def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
 
 
 def metric_of(name: str, metric: str = "") -> MetricId:
-    """Return the metric of an alarm, or its first metric with this name."""
+    """Return the only metric of an alarm, or its first metric with the given name."""
     return next(each.metric for each in watched_metrics(ALARMS[name]).values() if metric in ("", each.metric[1]))
 
 
 def written(name: str, values: dict[str, list[float]], every: int) -> State:
-    """Return the state of an alarm after values written at regular intervals."""
+    """Return the state of an alarm after values were written at regular intervals."""
     data = Data()
     for metric, series in values.items():
         for ago, value in enumerate(reversed(series)):
@@ -240,7 +240,7 @@ def test_an_alarm_on_service_metrics_is_raised_and_resolved(name: str, service: 
 
 @pytest.mark.parametrize("name", list(PLAYS))
 def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str) -> None:
-    """Metrics written only on events may be missing. An unverified ledger has INSUFFICIENT_DATA."""
+    """Metrics that are written only on events may be missing. An unverified ledger has the state INSUFFICIENT_DATA."""
     regular = dict.fromkeys(("deliveries-overdue", "ingest-missing", "claims-stuck", "ledger-not-proved"), "ALARM")
 
     assert state(ALARMS[name], Data(), NOW) == (regular | {"ledger-broken": "INSUFFICIENT_DATA"}).get(name, "OK")
@@ -274,7 +274,7 @@ def test_two_circuit_openings_of_a_bank_raise_an_alarm_only_within_three_periods
     assert state(ALARMS["circuit-opened"], data, NOW) == expected
 
 
-def test_a_broken_ledger_keeps_the_alarm_until_the_ledger_is_verified() -> None:
+def test_an_inconsistent_ledger_keeps_the_alarm_until_the_ledger_is_verified() -> None:
     alarm, metric, data = ALARMS["ledger-broken"], metric_of("ledger-broken"), Data()
     data.add(metric, NOW, 1)
     states = [state(alarm, data, NOW)]

@@ -1,4 +1,4 @@
-"""AWS errors as sentences, also at endpoints that are not AWS emulators or lack a service."""
+"""AWS errors are reported as sentences, including at endpoints that are not AWS emulators or lack a service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kit.http import serving
 
 
 class Website(BaseHTTPRequestHandler):
-    """Answers each request with a 404 page, as moto does for a missing operation."""
+    """Responds to each request with a 404 page, as moto does for a missing operation."""
 
     def _answer(self) -> None:
         self.send_error(404)

@@ -21,7 +21,7 @@ MEASURED = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def assuming(**values: int) -> Figures:
-    """Return the figures of the page with other ``values``, named as command options."""
+    """Return the figures of the page with other ``values``. The names of the values are command options."""
     named = {capacity.OPTIONS[f"--{name.replace('_', '-')}"]: Decimal(value) for name, value in values.items()}
     return replace(FIGURES, values={**FIGURES.values, **named})
 
@@ -36,7 +36,7 @@ def test_capacity_tables_follow_from_the_figures_of_the_page() -> None:
 
 
 def test_processor_times_equal_the_measured_requests() -> None:
-    """The processor time is floor times ratio, in multiples of the floor of a relayed read."""
+    """The processor time is the floor times the ratio, in multiples of the floor of a relayed read."""
     titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
     row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
     measured = {
@@ -74,7 +74,9 @@ def test_deliveries_per_second_follow_from_workers_and_duration() -> None:
         ("delivery of an event", "SQS", "0.80"),
     ],
 )
-def test_a_million_requests_cost_the_list_price(title: str, service: str, dollars: str) -> None:
+def test_the_documented_cost_of_a_million_requests_follows_from_the_list_price(
+    title: str, service: str, dollars: str
+) -> None:
     parts = capacity.cost(FIGURES, FIGURES.work[title])
 
     assert parts[service] == Decimal(dollars)

@@ -76,7 +76,7 @@ class Project:
         (self.home / name).chmod(0o755)
 
     def installs(self, script: str) -> None:
-        """Set the script that uv runs on installation; ``$*`` contains its arguments."""
+        """Set the script that uv runs during installation. In the script, ``$*`` contains the arguments of uv."""
         (self.home / "installs").write_text(script)
 
     def start(self, packages: str = "run") -> subprocess.Popen[str]:
@@ -91,7 +91,7 @@ class Project:
         )
 
     def make(self, packages: str = "run", code: int = 0) -> str:
-        """Run the script. Return its standard error."""
+        """Run the environment script. Return the standard error output."""
         process = self.start(packages)
         output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, output) == (code, ""), errors
@@ -191,7 +191,7 @@ def test_an_environment_is_not_rebuilt_if_path_has_another_python(project: Proje
 
 
 def test_an_environment_moved_with_its_repository_is_rebuilt(project: Project) -> None:
-    """The environment contains the SDK of the other repository."""
+    """The moved environment still refers to the SDK of the previous repository folder."""
     project.make()
     project.ran()
     moved = project.folder.with_name("moved")
@@ -392,7 +392,7 @@ def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
 
 
 def test_a_full_disk_during_the_offline_installation_causes_no_second_attempt(project: Project) -> None:
-    """A second attempt would report remaining files of the first."""
+    """A second attempt would report files that remained from the first attempt."""
     project.installs(
         "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
     )

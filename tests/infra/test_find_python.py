@@ -1,4 +1,4 @@
-"""The interpreter of a version is found by running it. Otherwise, the error explains the installation."""
+"""The interpreter of a Python version is found by running it. Otherwise, the error explains the installation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Machine:
         return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
     def find(self, *arguments: str) -> str:
-        """Run the script. Return the printed path or the error."""
+        """Run the script. Return the printed path or the error message."""
         done = self.run(SCRIPT, *arguments)
         assert (done.returncode, bool(done.stdout), bool(done.stderr)) in ((0, True, False), (1, False, True))
         return (done.stdout or done.stderr).rstrip("\n")

@@ -1,6 +1,6 @@
-"""The policies of the API function and of ``settle`` grant exactly the rights that their calls use.
+"""The policies of the API function and of ``settle`` grant exactly the rights that the functions' calls use.
 
-The test sends requests of people, TPPs and banks and records the used rights.
+The test sends requests of users, TPPs and banks and records the used rights.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def connected(causeway: Causeway) -> Iterator[Causeway]:
 
 @pytest.fixture
 def rights(connected: Causeway) -> Iterator[Rights]:
-    """Record the rights used from now on."""
+    """Record the rights used after this fixture starts."""
     patch = pytest.MonkeyPatch()
     patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
@@ -99,7 +99,7 @@ def visit(causeway: Causeway) -> None:
 
 
 def pay(causeway: Causeway) -> None:
-    """Make payments of TPPs, PSUs and banks, immediate and deferred, and reports of banks."""
+    """Send payments of TPPs, PSUs and banks, both immediate and deferred, and payment reports of banks."""
     causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}

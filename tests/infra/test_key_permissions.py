@@ -33,7 +33,7 @@ Keys = dict[str, Any]
 
 
 def granted(stage: str, function: str) -> Keys:
-    """Return the secrets that a function may read, by local name, and whether it may decrypt data keys."""
+    """Return the local names of the secrets that a function may read, and whether it may decrypt data keys."""
     own = {statement["Sid"]: statement for statement in statements(FOLDER / f"policy-{stage}{function}.json")}
     named = resources(own["ReadSecrets"]) if "ReadSecrets" in own else []
     names = {each.rpartition(f":secret:causeway-{stage}-")[2].removesuffix("-??????") for each in named}
@@ -67,7 +67,7 @@ def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 
 def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    """Return a request that needs all keys. The demonstration banks are not installed."""
+    """Return a request that needs all keys. The demonstration banks are not installed in the test."""
 
     def work(hub: bootstrap.Hub) -> None:
         Issuer(causeway, hub).card()

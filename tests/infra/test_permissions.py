@@ -1,4 +1,4 @@
-"""The policies of functions grant exactly the rights that their calls use."""
+"""The policies of Lambda functions grant exactly the rights that the functions' calls use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def working(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
 
 
 def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
-    """Record deliveries that need all rights of a worker. Return their ids."""
+    """Record deliveries that need all rights of a worker. Return the ids of the deliveries."""
     causeway.tpp.set_events_url()
     deferred, pisp = DeferredRead(causeway), Pisp(causeway, 2, consent_type="one_time", deferred=True)
     direct = Pisp(causeway, 1, "direct", deferred=True)
@@ -80,7 +80,7 @@ def deliveries_of_every_kind(causeway: Causeway) -> list[str]:
 
 
 def unrecorded_declines(causeway: Causeway) -> list[str]:
-    """Queue two declines that storage did not accept in time; one approval is written later. Return the tasks."""
+    """Queue two declines that storage did not accept in time, and write one approval later. Return the queued tasks."""
     issuer = Issuer(causeway)
     card = issuer.spendable(500).card_id
     causeway.queued()
@@ -312,7 +312,7 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
 def test_finish_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sandbox provider stores its data in our tables. Other providers need no further rights."""
+    """The sandbox provider stores its data in our tables. Other providers need no additional rights."""
     issuer = Issuer(causeway)
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
@@ -344,7 +344,7 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
 def test_prove_uses_exactly_the_rights_of_its_policy(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    """Payments and authorizations hold money, and a special account exists."""
+    """The ledger contains payments and authorizations that hold money, and a special account."""
     issuer = Issuer(causeway)
     money_at_work(causeway, issuer)
     issuer.purchase(issuer.spendable(2_500).card_id, 2_500)

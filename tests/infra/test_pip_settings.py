@@ -1,4 +1,4 @@
-"""The settings of pip are applied to uv."""
+"""The settings of pip are also applied to uv."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 def translate(environ: dict[str, str]) -> dict[str, str]:
-    """Return uv's variables, without the certificate variable of the test environment."""
+    """Return uv's variables. The certificate variable of the test environment is omitted."""
     found = pip_settings.uv_variables(environ)
     return {name: value for name, value in found.items() if (name, value) != ("SSL_CERT_FILE", "/ca.pem")}
 
@@ -87,7 +87,7 @@ def test_no_index_is_translated_to_an_option_of_uv(environ: dict[str, str], valu
 
 
 def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path: Path) -> None:
-    """Uv lists the variable, or reports an invalid value."""
+    """For each variable, uv lists the variable or reports an invalid value."""
     settings = ("index-url", "extra-index-url", "trusted-host", "retries", "client-cert", "timeout", "find-links")
     url = {f"PIP_{name.upper().replace('-', '_')}": "https://a.example" for name in settings}
     some = environ | url | {"PIP_TIMEOUT": "1", "PIP_KEYRING_PROVIDER": "subprocess"}

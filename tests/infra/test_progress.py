@@ -1,4 +1,4 @@
-"""Long commands report their progress by a bar on a terminal, and by occasional lines elsewhere."""
+"""Long commands report their progress. Terminals show a progress bar. Elsewhere, occasional lines are printed."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the kind of terminal, independent of the terminal of the tests."""
+    """Set the kind of terminal. The terminal in which the tests run has no effect."""
     monkeypatch.setenv("TERM", "xterm")
 
 
 def words(stream: Stream) -> str:
-    """Return the output to a terminal without control sequences."""
+    """Return the terminal output without control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 

@@ -1,4 +1,4 @@
-"""The routes as API Gateway imports them pass every method to the function and respect the quota."""
+"""In API Gateway's definition, the routes pass every method to the function and do not exceed the quota."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANY = "x-amazon-apigateway-any-method"
 
 @pytest.fixture(scope="module")
 def paths() -> dict[str, Any]:
-    """Return the routes of a sandbox stage, which has the most, in Chalice's API definition."""
+    """Return the routes of a sandbox stage in Chalice's API definition. A sandbox stage has the most routes."""
     found: dict[str, Any] = CFNSwaggerGenerator().generate_swagger(app)["paths"]
     return found
 
@@ -36,7 +36,7 @@ def test_all_paths_use_less_than_two_thirds_of_the_api_gateway_quota(paths: dict
 
 
 def test_path_variables_at_the_same_position_have_the_same_name(paths: dict[str, Any]) -> None:
-    """API Gateway refuses different names of variables at the same position."""
+    """API Gateway rejects different variable names at the same position."""
     names: dict[str, set[str]] = {}
     for path in paths:
         parts = path.split("/")

@@ -1,4 +1,4 @@
-"""YAML files written by people."""
+"""Tests of reading YAML files that people write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infra import yaml_file
 SECRET = "what-nobody-is-shown"
 
 
-def test_integers_are_decimal_and_fractions_are_read_as_text() -> None:
+def test_yaml_integers_are_decimal_and_fractions_are_read_as_text() -> None:
     assert yaml_file.parse_yaml("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
         36,
         "1:30",
@@ -25,14 +25,14 @@ def test_integers_are_decimal_and_fractions_are_read_as_text() -> None:
 
 
 @pytest.mark.parametrize("levels", [101, 5000])
-def test_deeply_nested_text_is_refused(levels: int) -> None:
+def test_deeply_nested_yaml_is_rejected(levels: int) -> None:
     yaml_file.parse_yaml("[" * 100 + "]" * 100)
 
     with pytest.raises(yaml_file.InvalidYaml, match=r"^the file is nested too deeply$"):
         yaml_file.parse_yaml("[" * levels + "]" * levels)
 
 
-def test_an_unpaired_surrogate_is_refused() -> None:
+def test_an_unpaired_surrogate_in_yaml_is_rejected() -> None:
     with pytest.raises(yaml_file.InvalidYaml, match="not valid YAML text"):
         yaml_file.parse_yaml("a: \ud800")
 

@@ -1,4 +1,4 @@
-"""Answers in the formats that AWS documents, and answers damaged on the network.
+"""Responses in the formats that AWS documents, and responses damaged on the network.
 
 Shapes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
@@ -40,12 +40,12 @@ def refused(body: Any, status: int = 400, **headers: str) -> ErrorResponse:
     return caught.value
 
 
-def test_a_success_response_returns_its_members() -> None:
+def test_a_successful_aws_response_returns_its_members() -> None:
     assert read("GetItem", answer(ITEM))["Item"]["Name"] == {"S": "Fido"}
 
 
 @pytest.mark.parametrize("body", [b"", b"{}"])
-def test_an_empty_success_response_has_no_members(body: bytes) -> None:
+def test_an_empty_successful_aws_response_has_no_members(body: bytes) -> None:
     assert read("SendMessage", answer(body)) == {}
 
 
@@ -57,19 +57,19 @@ def test_the_checksum_of_a_compressed_response_covers_the_compressed_bytes() -> 
         read("GetItem", answer(zipped, content_encoding="gzip", x_amz_crc32=str(zlib.crc32(ITEM))))
 
 
-def test_a_response_with_a_wrong_checksum_raises_no_answer() -> None:
+def test_a_response_with_a_wrong_checksum_raises_no_answer_error() -> None:
     with pytest.raises(NoAnswer, match="checksum"):
         read("GetItem", answer(ITEM, x_amz_crc32="1"))
 
 
 @pytest.mark.parametrize("body", [ITEM[:20], b"<html></html>", b"[]", b"null", b"\xff"])
-def test_a_success_response_that_is_not_a_json_object_raises_no_answer(body: bytes) -> None:
+def test_a_success_response_that_is_not_a_json_object_raises_no_answer_error(body: bytes) -> None:
     with pytest.raises(NoAnswer):
         read("GetItem", answer(body))
 
 
 @pytest.mark.parametrize("body", [gzip.compress(ITEM, mtime=0)[:30], b"not zipped"])
-def test_a_damaged_gzip_response_raises_no_answer(body: bytes) -> None:
+def test_a_damaged_gzip_response_raises_no_answer_error(body: bytes) -> None:
     with pytest.raises(NoAnswer):
         read("GetItem", answer(body, content_encoding="gzip"))
 
@@ -84,13 +84,13 @@ def test_a_damaged_gzip_response_raises_no_answer(body: bytes) -> None:
         *("TransactionConflictException", "TransactionInProgressException", "IdempotentParameterMismatchException"),
     ],
 )
-def test_an_error_code_is_read_without_its_namespace(code: str) -> None:
+def test_an_aws_error_code_is_read_without_its_namespace(code: str) -> None:
     for written in (f"{DYNAMODB}{code}", f"com.amazon.coral.validate#{code}", code, f"{code}:http://internal/"):
         error = refused({"__type": written, "message": "why"})
         assert (error.code, error.status, str(error)) == (code, 400, f"PutItem: {code}: why")
 
 
-def test_an_error_code_is_read_from_a_header() -> None:
+def test_an_aws_error_code_is_read_from_a_header() -> None:
     assert refused({}, x_amzn_errortype="ThrottlingException:http://internal/").code == "ThrottlingException"
 
 
@@ -101,7 +101,7 @@ def test_an_sqs_error_has_the_code_of_the_query_protocol() -> None:
     assert error.code == older
 
 
-def test_a_cancelled_transaction_has_its_cancellation_reasons() -> None:
+def test_a_cancelled_transaction_error_has_its_cancellation_reasons() -> None:
     error = refused(CANCELLED)
 
     assert error.code == "TransactionCanceledException"
@@ -109,18 +109,18 @@ def test_a_cancelled_transaction_has_its_cancellation_reasons() -> None:
 
 
 @pytest.mark.parametrize("status", [403, 500, 502, 503, 504])
-def test_an_html_error_page_has_its_status_as_error_code(status: int) -> None:
+def test_an_html_error_page_has_the_http_status_as_error_code(status: int) -> None:
     error = refused(b"<html><body>Bad Gateway</body></html>", status)
 
     assert (error.code, error.status, error.members) == (str(status), status, {})
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("2", 2), ("", 0), ("Sun, 29 Nov 2026 10:00:00 GMT", 0), ("-1", 0)])
-def test_an_error_has_the_delay_of_the_retry_after_header(asked: str, seconds: int) -> None:
+def test_an_aws_error_has_the_delay_of_the_retry_after_header(asked: str, seconds: int) -> None:
     assert refused({"__type": "a#B"}, 503, retry_after=asked).retry_after == seconds
 
 
-def test_an_error_has_the_request_id_of_aws() -> None:
+def test_an_aws_error_has_the_request_id_of_the_response() -> None:
     error = refused({"__type": "a#B", "message": "why"}, x_amzn_requestid="R4")
 
     assert (error.request_id, str(error)) == ("R4", "PutItem: B: why (request R4)")

@@ -1,4 +1,4 @@
-"""A call of an AWS service is signed and sent once. Its error states whether AWS may have executed the call."""
+"""A call of an AWS service is signed and sent once. The call's error states whether AWS may have executed the call."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return a context manager that points all AWS calls to a server with the given behaviour."""
+    """Return a context manager that directs all AWS calls to a server with the given behaviour."""
 
     class Called:
         def __init__(self, behaviour: Callable[[Connection], None], tls: ssl.SSLContext | None = None) -> None:
@@ -66,7 +66,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Connection], None]:
-    """Return a server behaviour that sends these answers in order and repeats the last answer."""
+    """Return a server behaviour that sends these responses in order and repeats the last response."""
     left = [*of]
 
     def behave(connection: Connection) -> None:
@@ -95,7 +95,7 @@ def head(server: SocketServer, number: int = 0) -> dict[str, str]:
         ("sqs", "AmazonSQS", "1.0"),
     ],
 )
-def test_a_call_is_a_signed_post_of_its_members(
+def test_an_aws_call_is_a_signed_post_request_with_its_members(
     service: str, target: str, version: str, called: Callable[..., Any]
 ) -> None:
     with called(GOOD) as server:
@@ -128,7 +128,7 @@ def test_the_trace_header_is_sent_by_lambda_functions_only(
 # -- observers
 
 
-def test_the_observer_added_last_is_the_outermost(called: Callable[..., Any]) -> None:
+def test_the_last_added_observer_is_called_first(called: Callable[..., Any]) -> None:
     seen: list[str] = []
 
     def observer(name: str) -> calls.Observer:
@@ -146,7 +146,7 @@ def test_the_observer_added_last_is_the_outermost(called: Callable[..., Any]) ->
     assert seen == ["inner before Decrypt", "outer before Decrypt", "outer after {'a': 1}", "inner after {'a': 1}"]
 
 
-def test_an_observer_may_answer_or_change_a_call(called: Callable[..., Any]) -> None:
+def test_an_observer_may_answer_or_change_an_aws_call(called: Callable[..., Any]) -> None:
     with called(GOOD) as server:
         with observe(lambda call, proceed: {"answered": call.operation}):
             assert send("kms", "Decrypt", {}) == {"answered": "Decrypt"}
@@ -159,7 +159,7 @@ def test_an_observer_may_answer_or_change_a_call(called: Callable[..., Any]) -> 
 # -- ends
 
 
-def test_a_refused_connection_raises_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_connection_raises_not_sent_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
 
     with pytest.raises(NotSent, match="could not connect to dynamodb at 127"):
@@ -186,7 +186,7 @@ def other_bytes(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang_up, half_an_answer, half_a_head, other_bytes])
-def test_an_incomplete_response_raises_no_answer_without_a_retry(
+def test_an_incomplete_response_raises_no_answer_error_without_a_retry(
     behaviour: Callable[[Connection], None], called: Callable[..., Any]
 ) -> None:
     with called(behaviour) as server, pytest.raises(NoAnswer):
@@ -198,7 +198,9 @@ def test_an_incomplete_response_raises_no_answer_without_a_retry(
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 99999999999999", b"Content-Length: 9" + b"9" * 30, b"Content-Length: 40000000"]
 )
-def test_a_response_with_an_invalid_content_length_raises_no_answer(head: bytes, called: Callable[..., Any]) -> None:
+def test_a_response_with_an_invalid_content_length_raises_no_answer_error(
+    head: bytes, called: Callable[..., Any]
+) -> None:
     def absurd(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
@@ -207,7 +209,7 @@ def test_a_response_with_an_invalid_content_length_raises_no_answer(head: bytes,
         send("dynamodb", "PutItem", BODY)
 
 
-def test_error_messages_contain_no_secrets(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aws_error_messages_contain_no_secrets(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://user:word@127.0.0.1:{free_port()}")
     with pytest.raises(NotSent) as caught:
         send("dynamodb", "PutItem", BODY)
@@ -218,7 +220,7 @@ def test_error_messages_contain_no_secrets(called: Callable[..., Any], monkeypat
     assert "word" not in str(caught.value)
 
 
-def test_an_error_response_has_its_code(called: Callable[..., Any]) -> None:
+def test_an_aws_error_response_raises_an_error_with_its_code(called: Callable[..., Any]) -> None:
     refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
     with called(answers((400, refusal))), pytest.raises(ErrorResponse, match="PutItem: ValidationException: no"):
         send("dynamodb", "PutItem", BODY)
@@ -285,7 +287,7 @@ REFUSED: Mapping[str, tuple[int, bytes]] = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_a_repeatable_call_is_retried_once(reason: str, called: Callable[..., Any]) -> None:
+def test_an_idempotent_aws_call_is_retried_once(reason: str, called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
         assert send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget()) == {}
@@ -307,7 +309,7 @@ def test_throttled_calls_are_retried_within_the_retry_budget(called: Callable[..
     assert len(server.requests) == 2 + 2 + 1
 
 
-def test_a_throttled_call_waits_for_retry_after(called: Callable[..., Any]) -> None:
+def test_a_throttled_call_waits_for_the_retry_after_time(called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers((400, b'{"__type":"ThrottlingException"}', b"Retry-After: 1\r\n"), (200, b"{}"))):
         send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget())
@@ -322,7 +324,7 @@ def test_a_call_with_a_lost_response_is_retried_once(called: Callable[..., Any])
     assert len(server.requests) == 2
 
 
-def test_a_lost_response_followed_by_an_unsent_retry_raises_no_answer(
+def test_a_lost_response_followed_by_an_unsent_retry_raises_no_answer_error(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pause(seconds: float) -> None:
@@ -342,7 +344,9 @@ def test_a_call_with_a_permanent_error_is_not_retried(called: Callable[..., Any]
 # -- connections
 
 
-def test_a_connection_is_reused_for_five_seconds(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aws_connection_is_reused_for_five_seconds(
+    called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = [1_000.0]
     monkeypatch.setattr(connection_pool, "wall_time", lambda: now[0])
     with called(GOOD) as server:
@@ -353,7 +357,7 @@ def test_a_connection_is_reused_for_five_seconds(called: Callable[..., Any], mon
     assert server.served == [1, 1, 2, 3]
 
 
-def test_headers_of_aws_calls_are_not_captured(called: Callable[..., Any]) -> None:
+def test_headers_of_aws_calls_are_not_recorded_by_header_capture(called: Callable[..., Any]) -> None:
     captured = CapturedHeaders()
     with called(GOOD), capturing(captured):
         send("kms", "Decrypt", {})
@@ -394,7 +398,7 @@ def tls(certificate: Path) -> ssl.SSLContext:
     return server_context(certificate)
 
 
-def test_tls_trusts_only_the_configured_authorities(
+def test_aws_calls_trust_only_the_configured_tls_authorities(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deadline_connections.tls_context.cache_clear()
@@ -409,14 +413,14 @@ def test_tls_trusts_only_the_configured_authorities(
     assert deadline_connections.tls_context.cache_info().misses == 2
 
 
-def test_the_tls_context_requires_tls_1_2_and_checks_the_host_name() -> None:
+def test_the_aws_tls_context_requires_tls_1_2_and_checks_the_host_name() -> None:
     context = deadline_connections.tls_context(environment.authorities())
 
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
 
-def test_a_proxy_receives_a_connect_request_but_no_call_content(
+def test_a_proxy_receives_a_connect_request_but_no_content_of_aws_calls(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
@@ -432,7 +436,7 @@ def test_a_proxy_receives_a_connect_request_but_no_call_content(
     assert len(server.requests) == 2
 
 
-def test_a_refusing_proxy_raises_not_sent(
+def test_a_proxy_that_refuses_the_connection_raises_not_sent_error(
     called: Callable[..., Any], tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with called(GOOD, tls) as server, socket_server(answers((403, b""))) as proxy:

@@ -1,4 +1,4 @@
-"""Data keys have 256 bits and are bound to their purpose."""
+"""Data keys have 256 bits. Each data key is bound to its purpose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("resources")
 ALIAS = "alias/causeway-local"
 
 
-def test_a_data_key_has_256_bits_and_is_unwrapped_by_the_same_key() -> None:
+def test_a_data_key_has_256_bits_and_is_unwrapped_by_the_same_kms_key() -> None:
     kms = Kms(ALIAS)
     plain, wrapped = kms.generate_data_key()
 
@@ -21,7 +21,7 @@ def test_a_data_key_has_256_bits_and_is_unwrapped_by_the_same_key() -> None:
     assert Kms(ALIAS).unwrap(wrapped) == plain
 
 
-def test_a_data_key_is_bound_to_its_purpose() -> None:
+def test_a_data_key_cannot_be_unwrapped_for_another_purpose() -> None:
     _, wrapped = Kms(ALIAS).generate_data_key()
 
     with pytest.raises(ClientError):

@@ -1,4 +1,4 @@
-"""Endpoints and credentials of AWS calls: those of boto3 with the same settings."""
+"""AWS calls use the same endpoints and credentials as boto3 with the same settings."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def use(monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str]) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
-def test_the_endpoint_of_a_service_equals_that_of_boto3(
+def test_the_endpoint_of_an_aws_service_equals_the_endpoint_of_boto3(
     settings: Mapping[str, str], service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)
@@ -132,7 +132,7 @@ def test_the_endpoint_of_a_service_equals_that_of_boto3(
 
 
 def called_by_boto3(service: str) -> tuple[str, str]:
-    """Return the URL that boto3 requests and the region of its signature. The request is not sent."""
+    """Return the URL that boto3 requests and the region of its signature. No request is sent."""
     use_keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
     client = boto3.session.Session().client(service, config=Config(account_id_endpoint_mode="disabled"), **use_keys)
     asked: list[Any] = []
@@ -168,13 +168,15 @@ def test_the_endpoint_of_a_profile_in_the_home_folder_is_used(tmp_path: Path, mo
     assert endpoint("sqs") == ("http://127.0.0.1:3/", "eu-west-1")
 
 
-def test_a_missing_home_folder_provides_no_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_home_folder_means_that_no_aws_profiles_exist(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     use(monkeypatch, REGION | {"HOME": str(tmp_path / "no such folder")})
 
     assert endpoint("sqs").url == "https://sqs.eu-west-1.amazonaws.com/"
 
 
-def test_a_missing_region_raises_not_configured() -> None:
+def test_a_missing_aws_region_raises_not_configured_error() -> None:
     with pytest.raises(NotConfigured, match=r"region \(AWS_REGION or AWS_DEFAULT_REGION\)"):
         endpoint("dynamodb")
 
@@ -183,7 +185,7 @@ def test_a_missing_region_raises_not_configured() -> None:
     "address",
     ["localhost:4566", "ftp://localhost/", "http://localhost:99999", "http://localhost:0", "http://localhost/a//b/../"],
 )
-def test_an_invalid_endpoint_url_raises_not_configured(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_an_invalid_aws_endpoint_url_raises_not_configured_error(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": address})
 
     with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL must be an http"):
@@ -193,7 +195,7 @@ def test_an_invalid_endpoint_url_raises_not_configured(monkeypatch: pytest.Monke
 # -- credentials
 
 
-def test_credentials_of_the_environment_are_read_on_every_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_credentials_are_read_again_for_every_aws_call(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, KEYS)
     assert credentials() == Credentials("AKID", "secret", "token")
 
@@ -203,21 +205,21 @@ def test_credentials_of_the_environment_are_read_on_every_call(monkeypatch: pyte
     assert environment._source.cache_info().misses == 0
 
 
-def test_missing_credentials_raise_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_aws_credentials_raise_not_configured_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
     with pytest.raises(NotConfigured, match="Unable to locate credentials"):
         credentials()
 
 
-def test_an_access_key_without_a_secret_key_raises_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_access_key_without_a_secret_key_raises_not_configured_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKID")
 
     with pytest.raises(NotConfigured, match="AWS_SECRET_ACCESS_KEY"):
         credentials()
 
 
-def test_credentials_of_a_profile_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_credentials_of_an_aws_profile_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.write_text("[mine]\naws_access_key_id = A\naws_secret_access_key = B\n", encoding="utf-8")
     use(monkeypatch, {"AWS_SHARED_CREDENTIALS_FILE": str(shared), "AWS_PROFILE": "mine"})
@@ -226,7 +228,7 @@ def test_credentials_of_a_profile_are_used(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def container(expires_in: timedelta) -> Any:
-    """Return a container credential endpoint that numbers the access keys it issues."""
+    """Return a container credential endpoint that issues numbered access keys."""
 
     numbers = count(1)
 
@@ -247,7 +249,7 @@ def test_container_credentials_are_refreshed_shortly_before_they_expire(monkeypa
     assert first.access_key != second.access_key
 
 
-def test_container_credentials_are_cached_until_aws_refuses_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_container_credentials_are_cached_until_aws_rejects_them(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket_server(container(timedelta(hours=6))) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials() == credentials()
@@ -275,7 +277,7 @@ def test_only_one_of_many_threads_refreshes_expired_credentials(monkeypatch: pyt
     assert len(server.requests) == 2
 
 
-def test_a_denied_role_raises_not_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_denied_aws_role_raises_not_configured_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(session: object) -> None:
         raise ClientError({"Error": {"Code": "AccessDenied", "Message": "a secret"}}, "AssumeRole")
 
@@ -295,7 +297,7 @@ def test_credentials_with_control_characters_are_refused_and_repr_hides_the_secr
     assert "secret" not in repr(Credentials("AKID", "secret", None))
 
 
-def test_an_unreachable_credential_source_raises_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_credential_source_raises_not_sent_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/")
     monkeypatch.setattr("botocore.utils.ContainerMetadataFetcher.SLEEP_TIME", 0)
 
@@ -303,7 +305,7 @@ def test_an_unreachable_credential_source_raises_not_sent(monkeypatch: pytest.Mo
         credentials()
 
 
-def test_a_slow_credential_source_is_limited_by_the_request_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_deadline_limits_the_time_of_a_slow_credential_source(monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
     monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS) and None)
 
@@ -315,9 +317,7 @@ def test_a_slow_credential_source_is_limited_by_the_request_deadline(monkeypatch
             is_over.set()
 
 
-def test_a_request_deadline_does_not_change_credentials_or_errors_of_the_source(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_request_deadline_changes_neither_credentials_nor_errors_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
     with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
         with socket_server(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
@@ -331,7 +331,7 @@ def test_a_request_deadline_does_not_change_credentials_or_errors_of_the_source(
 # -- TLS and proxies
 
 
-def test_authorities_come_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ca_file_comes_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monkeypatch: pytest.MonkeyPatch) -> None:
     assert authorities() == certifi.where()
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
     assert authorities() == __file__

@@ -24,7 +24,7 @@ def test_a_message_is_sent_to_the_queue_with_the_given_name() -> None:
     assert sorted(message["Body"] for message in messages) == ["one", "two"]
 
 
-def test_a_message_can_be_delayed() -> None:
+def test_a_queue_message_can_be_sent_with_a_delay() -> None:
     sqs = boto3.client("sqs")
     url = sqs.create_queue(QueueName="test-slow-queue")["QueueUrl"]
     Queue("test-slow-queue").send("later", delay=900)
@@ -66,7 +66,7 @@ def test_delayed_messages_are_not_counted_as_waiting() -> None:
     assert queue.count_messages() == 1
 
 
-def test_a_missing_queue_raises_an_error_response() -> None:
+def test_sending_to_a_missing_queue_raises_an_error_response() -> None:
     for call in (lambda: Queue("no-such-queue").send("one"), lambda: Queue("no-such-queue").count_messages()):
         with pytest.raises(ErrorResponse, match="NonExistentQueue"):
             call()

@@ -1,4 +1,4 @@
-"""Secrets are read as written. Two concurrent writers cannot overwrite each other."""
+"""A secret is read as it was written. Two concurrent writers cannot overwrite each other's values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("resources")
 
 @pytest.fixture
 def name() -> str:
-    """Create a secret without a value. Return its name."""
+    """Create a secret without a value. Return the secret's name."""
     made: str = boto3.client("secretsmanager").create_secret(Name=f"test-{new_id()}")["Name"]
     return made
 
@@ -37,7 +37,7 @@ def test_a_secret_is_read_as_it_was_written(name: str) -> None:
     assert Secrets().get(name) == {"api_key": "ä", "number": 5}
 
 
-def test_one_of_two_writers_replacing_the_same_value_succeeds(name: str) -> None:
+def test_only_one_of_two_writers_that_replace_the_same_secret_value_succeeds(name: str) -> None:
     first, second = Secrets(), Secrets()
     before = first.get(name)
 

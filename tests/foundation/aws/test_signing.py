@@ -1,4 +1,4 @@
-"""Signatures equal those of botocore's signer and use the clock of AWS."""
+"""AWS signatures equal the signatures of botocore's signer and use the clock of AWS."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
         ),
     ],
 )
-def test_a_signature_equals_that_of_botocore(
+def test_an_aws_signature_equals_the_signature_of_botocore(
     url: str, body: bytes, token: str | None, secret: str, region: str, header: str, trace: str | None
 ) -> None:
     headers = HEADERS | {"X-Other": header} | ({} if trace is None else {"X-Amzn-Trace-Id": trace})
@@ -69,7 +69,7 @@ def test_a_signature_equals_that_of_botocore(
 
 
 @pytest.mark.parametrize(("ahead", "is_wrong"), [(0, False), (200, False), (-200, False), (300, True), (-7200, True)])
-def test_a_signature_expires_when_the_clock_differs_by_minutes(ahead: int, is_wrong: bool) -> None:
+def test_an_aws_signature_expires_if_the_clocks_differ_by_minutes(ahead: int, is_wrong: bool) -> None:
     there = NOW + timedelta(seconds=ahead)
     refused, date = signed(), format_datetime(there, usegmt=True)
 
@@ -80,11 +80,11 @@ def test_a_signature_expires_when_the_clock_differs_by_minutes(ahead: int, is_wr
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Mar 2026 09:00:00 GMT"])
-def test_a_missing_or_invalid_date_leaves_the_clock_unchanged(date: str) -> None:
+def test_a_missing_or_invalid_date_header_leaves_the_clock_correction_unchanged(date: str) -> None:
     assert not signing.is_out_of_date(signed(), date)
 
 
-def test_a_date_with_an_unknown_zone_is_read_as_utc() -> None:
+def test_a_date_header_with_an_unknown_time_zone_is_read_as_utc() -> None:
     assert signing.is_out_of_date(signed(), "Mon, 02 Mar 2026 09:10:00 -0000")
     assert signed()["X-Amz-Date"] == "20260302T091000Z"
 

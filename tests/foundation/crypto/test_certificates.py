@@ -47,11 +47,11 @@ def test_a_certificate_has_its_names_serial_number_and_thumbprint() -> None:
     assert len(read.thumbprint) == 43
 
 
-def test_a_certificate_without_an_organization_identifier_has_none() -> None:
+def test_a_certificate_without_an_organization_identifier_returns_none() -> None:
     assert read_certificate(CA.issue("CN=TPP")).organization_identifier is None
 
 
-def test_a_certificate_with_two_organization_identifiers_has_none() -> None:
+def test_a_certificate_with_two_organization_identifiers_returns_none() -> None:
     assert read_certificate(CA.issue("2.5.4.97=PSDGB-FCA-1,2.5.4.97=PSDGB-FCA-2")).organization_identifier is None
 
 
@@ -62,7 +62,7 @@ def test_surrounding_spaces_and_line_endings_of_a_certificate_are_ignored() -> N
 
 
 @pytest.mark.parametrize("text", ["", "no certificate", "ä", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
-def test_text_that_is_not_a_certificate_is_invalid(text: str) -> None:
+def test_text_that_is_not_a_certificate_raises_an_error(text: str) -> None:
     with pytest.raises(InvalidCertificate, match="this is not a PEM certificate"):
         read_certificate(text)
     with pytest.raises(InvalidCertificate, match="this is not a bundle of PEM certificates"):
@@ -80,7 +80,7 @@ def test_text_that_is_not_a_certificate_is_invalid(text: str) -> None:
         "C=GB,O=Example,2.5.4.97=PSDGB-FCA-123456,CN=TPP",
     ],
 )
-def test_subjects_with_equivalent_notations_match(other: str) -> None:
+def test_subject_names_with_equivalent_notations_match(other: str) -> None:
     assert same_subject(SUBJECT, other)
     assert same_subject(other, SUBJECT)
 
@@ -95,16 +95,16 @@ def test_subjects_with_equivalent_notations_match(other: str) -> None:
         "CN=TPP+2.5.4.97=PSDGB-FCA-123456,O=Example,C=GB",
     ],
 )
-def test_subjects_with_different_attributes_or_order_do_not_match(other: str) -> None:
+def test_subject_names_with_different_attributes_or_order_do_not_match(other: str) -> None:
     assert not same_subject(SUBJECT, other)
 
 
-def test_attributes_joined_by_a_plus_match_in_any_order() -> None:
+def test_subject_name_attributes_joined_by_a_plus_match_in_any_order() -> None:
     assert same_subject("CN=TPP+O=Example", "O=Example+CN=TPP")
 
 
 @pytest.mark.parametrize("text", ["", "TPP", "CN=", "CN=TPP,", "unknown=TPP", "C=Britain", "CN=TPP, O=Example"])
-def test_an_empty_or_invalid_subject_matches_nothing(text: str) -> None:
+def test_an_empty_or_invalid_subject_name_matches_no_subject(text: str) -> None:
     assert not same_subject(text, text)
 
 
@@ -143,7 +143,7 @@ def test_an_intermediate_authority_in_the_bundle_is_a_trust_anchor() -> None:
         ({"extensions": [(UNKNOWN, True)]}, "unaccounted-for critical extensions"),
     ],
 )
-def test_an_untrusted_certificate_is_refused_with_the_reason(options: dict[str, Any], reason: str) -> None:
+def test_an_untrusted_client_certificate_is_rejected_with_the_reason(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidCertificate, match=f"^the certificate is not trusted: .*{reason}"):
         check(CA.issue(**options))
 
@@ -158,20 +158,20 @@ def test_a_certificate_is_valid_from_its_first_to_its_last_second() -> None:
             check(pem, outside)
 
 
-def test_certificates_of_unknown_and_of_homonymous_authorities_are_refused() -> None:
+def test_certificates_of_unknown_and_same_named_authorities_are_rejected() -> None:
     with pytest.raises(InvalidCertificate, match="no authority of the bundle has the name of its issuer"):
         check(Authority("CN=Stranger").issue())
     with pytest.raises(InvalidCertificate, match="signature does not match"):
         check(Authority(CA.subject).issue())
 
 
-def test_authority_and_self_signed_certificates_are_refused() -> None:
+def test_authority_and_self_signed_client_certificates_are_rejected() -> None:
     with pytest.raises(InvalidCertificate, match="the certificate of an authority"):
         check(CA.pem)
     with pytest.raises(InvalidCertificate, match="the certificate of an authority"):
         check(Authority("CN=Self").pem)
 
 
-def test_certificates_of_an_expired_authority_are_refused() -> None:
+def test_client_certificates_of_an_expired_authority_are_rejected() -> None:
     with pytest.raises(InvalidCertificate, match="not valid at validation time"):
         check(CA.issue(days=9000), seconds(NOW + timedelta(days=4000)))

@@ -1,4 +1,4 @@
-"""The signing secrets of events: at most two, and which of them sign during an overlap."""
+"""An event receiver has at most two signing secrets. During an overlap, both secrets sign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONTEXT = "somebody/events_secret"
 
 
 class Plain:
-    """A vault that stores plaintext with its context and encrypts nothing."""
+    """A vault that stores each plaintext with its context and does not encrypt."""
 
     def seal(self, text: str, context: str) -> bytes:
         return f"{context}:{text}".encode()
@@ -33,20 +33,20 @@ def in_use(secrets: tuple[EventSecret, ...], now: int) -> list[str]:
     return event_signing.in_use(VAULT, secrets, CONTEXT, now)
 
 
-def test_the_old_secret_signs_until_the_overlap_ends() -> None:
+def test_the_old_event_secret_signs_until_the_overlap_ends() -> None:
     secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
-def test_a_rotation_keeps_two_secrets_with_an_overlap_and_one_without() -> None:
+def test_rotation_keeps_two_event_secrets_with_an_overlap_and_one_without() -> None:
     two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 0), NOW) == ["newest"]
 
 
-def test_stored_secrets_are_read_back_and_hidden_in_repr() -> None:
+def test_stored_event_secrets_are_read_back_and_hidden_in_repr() -> None:
     secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert event_signing.of_items(event_signing.as_items(secrets)) == secrets

@@ -1,4 +1,4 @@
-"""Event signatures follow Standard Webhooks: its libraries accept valid signatures and reject forged ones."""
+"""Event signatures follow Standard Webhooks. Its libraries accept valid signatures and reject forged signatures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refused(name: str, signed: dict[str, str], body: bytes = BODY) -> str:
     return str(refusal.value)
 
 
-def test_the_example_of_standard_webhooks_is_signed_as_published() -> None:
+def test_signing_the_standard_webhooks_example_returns_the_documented_signature() -> None:
     signed = event_signing.headers(
         ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}'
     )
@@ -41,43 +41,43 @@ def test_the_example_of_standard_webhooks_is_signed_as_published() -> None:
     }
 
 
-def test_the_receiver_verifies_an_event_with_its_secret() -> None:
+def test_the_receiver_verifies_an_event_signature_with_its_secret() -> None:
     assert Webhook(secret("new")).verify(BODY, headers("new"))["type"] == "consent.authorised"
 
 
 @pytest.mark.parametrize("known", ["new", "old"])
-def test_the_receiver_verifies_with_either_secret_during_an_overlap(known: str) -> None:
+def test_the_receiver_verifies_an_event_with_either_secret_during_an_overlap(known: str) -> None:
     assert Webhook(secret(known)).verify(BODY, headers("new", "old"))
 
 
-def test_the_newest_secret_signs_first() -> None:
+def test_the_newest_event_secret_creates_the_first_signature() -> None:
     both, new, old = (headers(*names)["webhook-signature"] for names in (("new", "old"), ("new",), ("old",)))
 
     assert both == f"{new} {old}"
 
 
-def test_a_wrong_secret_does_not_verify() -> None:
+def test_an_event_signature_with_a_wrong_secret_is_rejected() -> None:
     assert refused("another", headers("new", "old")) == "No matching signature found"
 
 
 @pytest.mark.parametrize("body", [BODY[:-1], BODY + b" ", BODY.replace(b"12.10", b"12.1"), b""])
-def test_an_altered_body_does_not_verify(body: bytes) -> None:
+def test_an_event_with_an_altered_body_is_rejected(body: bytes) -> None:
     assert refused("new", headers("new"), body) == "No matching signature found"
 
 
 @pytest.mark.parametrize("name", ["webhook-id", "webhook-timestamp"])
-def test_an_altered_header_does_not_verify(name: str) -> None:
+def test_an_event_with_an_altered_header_is_rejected(name: str) -> None:
     value = {"webhook-id": "another", "webhook-timestamp": str(int(time.time()) + 9)}[name]
 
     assert refused("new", headers("new") | {name: value}) == "No matching signature found"
 
 
-def test_an_old_event_does_not_verify() -> None:
+def test_an_event_with_an_old_timestamp_is_rejected() -> None:
     assert refused("new", headers("new", age=600)) == "Message timestamp too old"
 
 
 @pytest.mark.parametrize("known", [("new",), ("old",), ("another", "old")])
-def test_a_signature_is_verified_with_any_of_the_secrets(known: tuple[str, ...]) -> None:
+def test_an_event_signature_is_verified_with_any_of_several_secrets(known: tuple[str, ...]) -> None:
     keys = [secret(name) for name in known]
 
     assert event_signing.is_signed(keys, headers("new", "old"), BODY, int(time.time()))
@@ -97,7 +97,7 @@ def test_a_signature_is_verified_with_any_of_the_secrets(known: tuple[str, ...])
         ({}, BODY, -event_signing.TOLERANCE_SECONDS - 1),
     ],
 )
-def test_an_altered_or_old_message_does_not_verify(changes: dict[str, str], body: bytes, age: int) -> None:
+def test_an_altered_or_old_event_message_is_rejected(changes: dict[str, str], body: bytes, age: int) -> None:
     signed = headers("new")
     now = int(signed["webhook-timestamp"]) + age
 
@@ -107,6 +107,6 @@ def test_an_altered_or_old_message_does_not_verify(changes: dict[str, str], body
     assert not event_signing.is_signed([secret("new")], {}, BODY, now)
 
 
-def test_signing_without_a_secret_raises_an_error() -> None:
+def test_signing_an_event_without_a_secret_raises_an_error() -> None:
     with pytest.raises(ValueError, match="requires at least one secret"):
         headers()

@@ -1,4 +1,4 @@
-"""The keyring is created once, rotated without an interruption, and cached for one minute."""
+"""The keyring is created once, rotated without an interruption of service, and cached for one minute."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture(autouse=True)
 def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take RSA keys from a prepared list. Creating one key takes a tenth of a second."""
+    """Take RSA keys from a prepared list, because generating an RSA key takes a tenth of a second."""
     stock = iter(_stock() * 2)
     monkeypatch.setattr(signatures, "generate_private_pem", lambda: next(stock))
 
@@ -72,14 +72,16 @@ def signing(keyring: Keyring) -> str:
     return signatures.key_id(keyring.signing_key().public_key())
 
 
-def test_an_uninitialised_keyring_names_the_command_to_run(
+def test_an_uninitialised_keyring_raises_an_error_with_the_init_command(
     secrets: FakeSecrets, kms: FakeKms, clock: ManualClock
 ) -> None:
     with pytest.raises(NoKeys, match=r"contains no keys yet: run `.venv/bin/python -m infra\.admin"):
         Keyring(secrets, kms, NAME, clock).signing_key()
 
 
-def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecrets, another: NewProcess) -> None:
+def test_a_second_keyring_initialisation_changes_nothing(
+    keyring: Keyring, secrets: FakeSecrets, another: NewProcess
+) -> None:
     before = dict(secrets.values)
 
     assert not keyring.initialise()
@@ -87,7 +89,7 @@ def test_initialising_again_changes_nothing(keyring: Keyring, secrets: FakeSecre
     assert secrets.values == before
 
 
-def test_two_concurrent_initialisations_keep_the_first_keys(
+def test_two_concurrent_keyring_initialisations_create_the_keys_only_once(
     secrets: FakeSecrets, kms: FakeKms, clock: ManualClock
 ) -> None:
     first, second = Keyring(secrets, kms, NAME, clock), Keyring(secrets, kms, NAME, clock)
@@ -98,14 +100,16 @@ def test_two_concurrent_initialisations_keep_the_first_keys(
     assert Vault(second).unseal(Vault(first).seal("text", "place"), "place") == "text"
 
 
-def test_private_and_plain_data_keys_are_not_published(keyring: Keyring, kms: FakeKms, secrets: FakeSecrets) -> None:
+def test_published_keys_exclude_private_keys_and_plaintext_data_keys(
+    keyring: Keyring, kms: FakeKms, secrets: FakeSecrets
+) -> None:
     keyring.current_data_key()
 
     assert kms.unwrapped[0].hex() not in secrets.values[NAME]
     assert all(not hasattr(key, "private_numbers") for key in keyring.public_keys())
 
 
-def test_a_new_signing_key_is_published_before_it_signs(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_signing_key_is_published_before_its_first_use(keyring: Keyring, clock: ManualClock) -> None:
     old = signing(keyring)
     new = keyring.rotate_signing_key(overlap=HOUR)
 
@@ -145,7 +149,7 @@ def test_a_rotation_during_the_overlap_replaces_the_pending_key(keyring: Keyring
     assert signing(keyring) == newest
 
 
-def test_one_of_two_concurrent_rotations_is_refused(
+def test_one_of_two_concurrent_key_rotations_is_rejected(
     keyring: Keyring, secrets: FakeSecrets, another: NewProcess
 ) -> None:
     other = another()
@@ -156,7 +160,7 @@ def test_one_of_two_concurrent_rotations_is_refused(
     assert [entry["id"] for entry in secrets.get(NAME)["data_keys"]] == [1, 2]
 
 
-def test_other_processes_see_a_rotation_within_a_minute(
+def test_other_processes_use_rotated_keys_within_a_minute(
     keyring: Keyring, clock: ManualClock, another: NewProcess
 ) -> None:
     other = another()
@@ -169,7 +173,7 @@ def test_other_processes_see_a_rotation_within_a_minute(
     assert signing(other) == new
 
 
-def test_other_processes_see_a_rotation_after_the_clock_is_set_back(
+def test_other_processes_use_rotated_keys_after_the_clock_is_set_back(
     keyring: Keyring, clock: ManualClock, another: NewProcess
 ) -> None:
     other = another()
@@ -180,7 +184,7 @@ def test_other_processes_see_a_rotation_after_the_clock_is_set_back(
     assert signing(other) == new
 
 
-def test_the_secret_is_read_once_a_minute(
+def test_the_keyring_secret_is_read_once_a_minute(
     keyring: Keyring, secrets: FakeSecrets, clock: ManualClock, another: NewProcess
 ) -> None:
     other, before = another(), secrets.reads
@@ -204,7 +208,9 @@ def test_a_data_key_is_unwrapped_once(keyring: Keyring, kms: FakeKms, clock: Man
     assert len(kms.unwrapped) == 1
 
 
-def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: Keyring, another: NewProcess) -> None:
+def test_after_a_rotation_the_new_data_key_encrypts_and_the_old_one_decrypts(
+    keyring: Keyring, another: NewProcess
+) -> None:
     vault = Vault(keyring)
     before = vault.seal("before", "place")
 
@@ -216,7 +222,7 @@ def test_after_a_rotation_the_new_data_key_seals_and_the_old_one_opens(keyring: 
         assert opener.unseal(after, "place") == "after"
 
 
-def test_a_value_sealed_with_a_new_data_key_opens_at_once_in_every_process(
+def test_a_value_encrypted_with_a_new_data_key_is_decrypted_at_once_in_every_process(
     keyring: Keyring, another: NewProcess
 ) -> None:
     stale = another()
@@ -239,7 +245,7 @@ def test_a_new_data_key_signs_only_after_every_process_has_read_it(keyring: Keyr
     assert keyring.derived_keys("purpose")[-1] == keyring.derived_signing_key("purpose")
 
 
-def test_a_signature_is_invalid_after_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_signature_of_a_data_key_is_invalid_after_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
 
@@ -275,7 +281,7 @@ def test_the_number_of_a_removed_data_key_is_not_reused(keyring: Keyring, anothe
 
 
 @pytest.mark.parametrize(("number", "error"), [(2, ValueError), (7, KeyError)])
-def test_removing_the_newest_or_an_unknown_data_key_is_refused(
+def test_removing_the_newest_or_an_unknown_data_key_is_rejected(
     keyring: Keyring, number: int, error: type[Exception]
 ) -> None:
     keyring.rotate_data_key()

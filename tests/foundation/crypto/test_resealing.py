@@ -1,4 +1,4 @@
-"""Resealing encrypts all records with the newest data key, survives interruptions, and keeps required keys."""
+"""The reencryption job encrypts records with the newest data key, survives interruptions, and keeps required keys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def one_signing_key() -> Iterator[None]:
 
 
 class Stage:
-    """A keyring with its own secrets, and records sealed with its data keys."""
+    """A keyring with its own secrets, and records encrypted with its data keys."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.clock, self.store = causeway.clock, causeway.hub.store
@@ -76,7 +76,7 @@ class Stage:
         return progress
 
     def finish(self) -> ResealingProgress:
-        """Run all passes. Return the final progress."""
+        """Run all passes of the reencryption. Return the final progress."""
         for _ in range(9):
             if (progress := self.run()).finished_at is not None:
                 return progress
@@ -92,7 +92,7 @@ def stage(causeway: Causeway) -> Stage:
     return Stage(causeway)
 
 
-def test_values_of_older_keys_are_resealed_with_the_newest_key(stage: Stage) -> None:
+def test_values_of_older_data_keys_are_reencrypted_with_the_newest_key(stage: Stage) -> None:
     for number in range(3):
         stage.put_consent(number, f"secret {number}")
     stage.put_payment(1)
@@ -111,7 +111,7 @@ def test_values_of_older_keys_are_resealed_with_the_newest_key(stage: Stage) -> 
     assert {data_key_id(each["sealed"]) for each in payment["tokens"]} == {2}
 
 
-def test_resealing_starts_only_on_request(stage: Stage) -> None:
+def test_reencryption_starts_only_on_request(stage: Stage) -> None:
     stage.put_consent(1)
     stage.rotate()
 
@@ -119,7 +119,7 @@ def test_resealing_starts_only_on_request(stage: Stage) -> None:
     assert data_key_id(stage.consent(1)["token"]) == 1
 
 
-def test_a_pass_waits_until_every_process_seals_with_the_new_key(stage: Stage) -> None:
+def test_reencryption_waits_until_every_process_encrypts_with_the_new_key(stage: Stage) -> None:
     stage.put_consent(1)
     stage.keyring.rotate_data_key()
     stage.work.request()
@@ -130,7 +130,7 @@ def test_a_pass_waits_until_every_process_seals_with_the_new_key(stage: Stage) -
     assert stage.run().resealed == 1
 
 
-def test_a_value_changed_during_resealing_is_not_overwritten(stage: Stage, causeway: Causeway) -> None:
+def test_a_value_changed_during_reencryption_is_not_overwritten(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1, "before")
     changed = stage.vault.seal("changed", "consents/1")
     stage.rotate()
@@ -149,7 +149,7 @@ def test_a_value_changed_during_resealing_is_not_overwritten(stage: Stage, cause
     assert stage.text(1) == "changed"
 
 
-def test_a_key_is_unused_after_a_pass_without_concurrent_older_writes(stage: Stage) -> None:
+def test_a_data_key_is_unused_after_a_pass_without_concurrent_writes_of_older_keys(stage: Stage) -> None:
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -168,7 +168,7 @@ def test_a_key_is_unused_after_a_pass_without_concurrent_older_writes(stage: Sta
     assert stage.unused_since(1) == began
 
 
-def test_an_interrupted_pass_resumes_at_the_first_unrecorded_page(
+def test_an_interrupted_reencryption_resumes_at_the_first_unrecorded_page(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resealing, "PAGE", 2)
@@ -199,7 +199,7 @@ def test_an_interrupted_pass_resumes_at_the_first_unrecorded_page(
     assert {data_key_id(stage.consent(number)["token"]) for number in range(7)} == {2}
 
 
-def test_one_of_two_concurrent_resealing_runs_stops(stage: Stage, causeway: Causeway) -> None:
+def test_one_of_two_concurrent_reencryption_runs_stops(stage: Stage, causeway: Causeway) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
@@ -214,7 +214,7 @@ def test_one_of_two_concurrent_resealing_runs_stops(stage: Stage, causeway: Caus
     assert stage.finish().found == {}
 
 
-def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> None:
+def test_a_key_rotation_during_reencryption_restarts_it_with_the_new_key(stage: Stage) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
@@ -226,7 +226,7 @@ def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> 
     assert stage.unused_since(2) is not None
 
 
-def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causeway: Causeway) -> None:
+def test_a_data_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causeway: Causeway) -> None:
     stage.rotate()
     stage.put_consent(1)
     stage.work.request()
@@ -239,7 +239,7 @@ def test_a_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causewa
     assert [each.values_left for each in stage.work.key_statuses()] == [0, None, None]
 
 
-def test_a_process_without_the_newest_key_does_not_start_the_requested_resealing(stage: Stage) -> None:
+def test_a_process_without_the_newest_key_does_not_start_the_requested_reencryption(stage: Stage) -> None:
     stage.put_consent(1)
     keyring = stage.new_keyring()
     late = Resealing(stage.store, Vault(keyring), keyring, stage.clock, PLACES)
@@ -252,7 +252,7 @@ def test_a_process_without_the_newest_key_does_not_start_the_requested_resealing
     assert stage.work.progress() == requested
 
 
-def test_immutable_values_keep_their_key_in_use_until_they_expire(stage: Stage) -> None:
+def test_immutable_encrypted_values_keep_their_key_in_use_until_they_expire(stage: Stage) -> None:
     sealed = stage.vault.seal("long", "payments/1")
     stage.store.put("payments", {"payment": "1", "long": sealed})
     stage.rotate()
@@ -266,7 +266,7 @@ def test_immutable_values_keep_their_key_in_use_until_they_expire(stage: Stage) 
     assert stage.finish().found == {}
 
 
-def test_a_value_that_cannot_be_opened_keeps_its_key_in_use(stage: Stage, lines: Any) -> None:
+def test_an_encrypted_value_that_cannot_be_decrypted_keeps_its_key_in_use(stage: Stage, lines: Any) -> None:
     stage.put_consent(1)
     item = stage.consent(1)
     stage.store.put("consents", item | {"consent_id": "2"})
@@ -280,7 +280,7 @@ def test_a_value_that_cannot_be_opened_keeps_its_key_in_use(stage: Stage, lines:
     assert [line["table"] for line in lines.all() if line["message"] == "sealed value not opened"] == ["consents"]
 
 
-def test_a_key_can_be_removed_only_when_no_record_or_backup_uses_it(stage: Stage) -> None:
+def test_a_data_key_can_be_removed_only_when_no_record_or_backup_uses_it(stage: Stage) -> None:
     stage.put_consent(1)
     for refused, why in ((7, "no data key 7"), (1, "encrypts new records")):
         with pytest.raises(DataKeyNeeded, match=why):
@@ -306,7 +306,7 @@ def test_a_key_can_be_removed_only_when_no_record_or_backup_uses_it(stage: Stage
     assert stage.text(1) == "secret"
 
 
-def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
+def test_a_value_of_a_removed_data_key_cannot_be_decrypted(stage: Stage) -> None:
     before = stage.vault.seal("text", "place")
     stage.rotate()
     stage.keyring.remove_data_key(1)
@@ -315,8 +315,8 @@ def test_a_value_of_a_removed_key_cannot_be_opened(stage: Stage) -> None:
         Vault(stage.new_keyring()).unseal(before, "place")
 
 
-def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> None:
-    """A restored table, for example, may contain records of an old key."""
+def test_a_data_key_that_decrypts_a_restored_record_is_in_use_again(stage: Stage) -> None:
+    """For example, a restored table may contain records of an old key."""
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -332,10 +332,10 @@ def test_a_key_that_opens_a_restored_record_is_in_use_again(stage: Stage) -> Non
 @pytest.mark.faults
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize("kind", FAULTS)
-def test_a_storage_fault_loses_no_value(
+def test_a_storage_fault_during_reencryption_loses_no_value(
     stage: Stage, causeway: Causeway, monkeypatch: pytest.MonkeyPatch, kind: str, lasting: bool
 ) -> None:
-    """Every storage call fails once; the resumed run then seals all values with the newest key."""
+    """Every storage call fails once. The resumed run then encrypts all values with the newest key."""
     monkeypatch.setattr(stage.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     number = 0

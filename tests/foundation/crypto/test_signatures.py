@@ -1,4 +1,4 @@
-"""Signatures: a published test vector, and the rejection of weak keys."""
+"""Signatures match a published test vector, and weak keys are rejected."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519
     return private.decode(), public.decode()
 
 
-def test_the_published_vector_is_signed_as_published(key: rsa.RSAPrivateKey) -> None:
+def test_signing_the_published_test_vector_returns_its_signature(key: rsa.RSAPrivateKey) -> None:
     assert signatures.sign(key, BODY) == VECTOR["signature"]
 
 
-def test_the_published_vector_verifies() -> None:
+def test_the_signature_of_the_published_test_vector_is_verified() -> None:
     public = signatures.load_public_key(VECTOR["public_key"])
 
     assert signatures.verify([public], BODY, VECTOR["signature"])
@@ -48,7 +48,7 @@ def test_the_published_vector_verifies() -> None:
 
 
 @pytest.mark.needs("openssl")
-def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
+def test_openssl_verifies_the_published_signature_test_vector(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(VECTOR["public_key"])
     (tmp_path / "signature").write_bytes(base64.b64decode(VECTOR["signature"]))
     (tmp_path / "body").write_bytes(BODY)
@@ -57,7 +57,9 @@ def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout == b"Verified OK\n"
 
 
-def test_a_signature_of_any_of_several_keys_verifies(key: rsa.RSAPrivateKey, other: rsa.RSAPrivateKey) -> None:
+def test_a_signature_is_verified_by_any_of_several_public_keys(
+    key: rsa.RSAPrivateKey, other: rsa.RSAPrivateKey
+) -> None:
     publics = [key.public_key(), other.public_key()]
 
     assert signatures.verify(publics, BODY, signatures.sign(key, BODY))
@@ -67,7 +69,7 @@ def test_a_signature_of_any_of_several_keys_verifies(key: rsa.RSAPrivateKey, oth
 
 
 @pytest.mark.parametrize("body", [b"", BODY + b" ", BODY[:-1], BODY.replace(b'"', b"'"), BODY.lower()])
-def test_a_signature_of_another_body_does_not_verify(key: rsa.RSAPrivateKey, body: bytes) -> None:
+def test_a_signature_of_another_body_is_rejected(key: rsa.RSAPrivateKey, body: bytes) -> None:
     assert not signatures.verify([key.public_key()], body, VECTOR["signature"])
 
 
@@ -89,7 +91,7 @@ def test_a_signature_of_another_body_does_not_verify(key: rsa.RSAPrivateKey, bod
         "A" * 1_000_000,
     ],
 )
-def test_malformed_signatures_do_not_verify(key: rsa.RSAPrivateKey, signature: str) -> None:
+def test_malformed_signatures_are_rejected(key: rsa.RSAPrivateKey, signature: str) -> None:
     assert signature != VECTOR["signature"]
     assert not signatures.verify([key.public_key()], BODY, signature)
 
@@ -99,7 +101,7 @@ def test_a_new_key_is_a_unique_rsa_key_of_2048_bits(other: rsa.RSAPrivateKey, ke
     assert signatures.key_id(other.public_key()) != signatures.key_id(key.public_key())
 
 
-def test_weak_rsa_keys_are_refused() -> None:
+def test_weak_rsa_keys_are_rejected() -> None:
     private, public = pem_of(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - weak on purpose
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA with at least 2048 bits"):
@@ -109,7 +111,7 @@ def test_weak_rsa_keys_are_refused() -> None:
 
 
 @pytest.mark.parametrize("key", [ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()])
-def test_keys_of_other_types_are_refused(key: ec.EllipticCurvePrivateKey) -> None:
+def test_keys_of_other_types_than_rsa_are_rejected(key: ec.EllipticCurvePrivateKey) -> None:
     private, public = pem_of(key)
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA"):
@@ -118,7 +120,7 @@ def test_keys_of_other_types_are_refused(key: ec.EllipticCurvePrivateKey) -> Non
         signatures.load_public_key(public)
 
 
-def test_a_public_key_of_an_unknown_type_is_refused() -> None:
+def test_a_public_key_of_an_unknown_type_is_rejected() -> None:
     encoded = base64.b64encode(bytes.fromhex("300a300506032b6500030100")).decode()
 
     with pytest.raises(signatures.InvalidKey, match="must be an RSA key"):
@@ -126,12 +128,12 @@ def test_a_public_key_of_an_unknown_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize("pem", ["", "garbage", "ä", VECTOR["public_key"][:200], VECTOR["private_key"]])
-def test_text_that_is_not_a_public_key_is_refused(pem: str) -> None:
+def test_text_that_is_not_a_public_key_is_rejected(pem: str) -> None:
     with pytest.raises(signatures.InvalidKey, match="not a PEM public key"):
         signatures.load_public_key(pem)
 
 
-def test_text_that_is_not_a_private_key_is_refused() -> None:
+def test_text_that_is_not_a_private_key_is_rejected() -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     locked = key.private_bytes(
         serialization.Encoding.PEM,

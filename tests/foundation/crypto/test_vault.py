@@ -1,4 +1,4 @@
-"""The vault opens a sealed value only with the context of its place, and detects every changed bit."""
+"""The vault decrypts a value only with the context of the value's storage location, and detects every changed bit."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ VAULT = Vault(KEYS)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_sealed_value_opens_at_its_place(text: str, context: str) -> None:
+def test_an_encrypted_value_is_decrypted_with_its_context(text: str, context: str) -> None:
     assert VAULT.unseal(VAULT.seal(text, context), context) == text
 
 
-def test_sealed_values_hide_the_text_and_are_all_different() -> None:
+def test_encrypted_values_hide_the_text_and_are_all_different() -> None:
     sealed = {VAULT.seal("the bank's api key", "banks/ALPHGB21/api_key") for _ in range(50)}
 
     assert len(sealed) == 50
     assert not any(b"bank" in value for value in sealed)
 
 
-def test_a_value_moved_to_another_place_cannot_be_opened() -> None:
+def test_an_encrypted_value_moved_to_another_record_cannot_be_decrypted() -> None:
     sealed = VAULT.seal("text", "banks/ALPHGB21/api_key")
 
     with pytest.raises(Unsealable, match="banks/BETADEF1/api_key cannot be decrypted"):
         VAULT.unseal(sealed, "banks/BETADEF1/api_key")
 
 
-def test_a_change_of_any_bit_is_detected() -> None:
+def test_a_changed_bit_in_an_encrypted_value_is_detected() -> None:
     sealed = VAULT.seal("text", "place")
 
     for position in range(len(sealed)):
@@ -58,7 +58,7 @@ def test_a_change_of_any_bit_is_detected() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 4, 5, 10, 17, 20])
-def test_a_truncated_value_cannot_be_opened(length: int) -> None:
+def test_a_truncated_encrypted_value_cannot_be_decrypted(length: int) -> None:
     sealed = VAULT.seal("text", "place")
 
     with pytest.raises(Unsealable):
@@ -66,12 +66,12 @@ def test_a_truncated_value_cannot_be_opened(length: int) -> None:
 
 
 @pytest.mark.parametrize("keys", [OneKey(), OneKey(number=2)])
-def test_a_value_without_its_data_key_cannot_be_opened(keys: OneKey) -> None:
+def test_an_encrypted_value_without_its_data_key_cannot_be_decrypted(keys: OneKey) -> None:
     with pytest.raises(Unsealable):
         Vault(keys).unseal(VAULT.seal("text", "place"), "place")
 
 
-def test_the_error_of_the_vault_contains_neither_text_nor_key() -> None:
+def test_a_decryption_error_contains_neither_text_nor_key() -> None:
     sealed = VAULT.seal("hunter2", "place")
 
     with pytest.raises(Unsealable) as caught:

@@ -1,4 +1,4 @@
-"""Every supported condition is serialised as by boto3."""
+"""Every supported DynamoDB condition is serialised in the same way as by boto3."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ conditions = st.recursive(
 
 
 @given(conditions)
-def test_a_condition_is_written_as_boto3_writes_it(build: Build) -> None:
+def test_a_dynamodb_condition_is_serialised_as_by_boto3(build: Build) -> None:
     expression, placeholders, values = ConditionExpressionBuilder().build_expression(build(boto3_conditions.Attr))
     members = condition_members(build(Attr))
 
@@ -80,7 +80,7 @@ def test_a_condition_is_written_as_boto3_writes_it(build: Build) -> None:
 
 
 @given(conditions)
-def test_a_query_with_a_filter_uses_each_placeholder_once(build: Build) -> None:
+def test_a_query_with_a_filter_uses_each_placeholder_only_once(build: Build) -> None:
     builder, attribute = ConditionExpressionBuilder(), boto3_conditions.Attr
     key, key_names, key_values = builder.build_expression(attribute("id").eq("1"))
     filtered, filter_names, filter_values = builder.build_expression(build(attribute))
@@ -101,7 +101,7 @@ def test_a_query_with_a_filter_uses_each_placeholder_once(build: Build) -> None:
         lambda made: made("id").eq("1") & made("at").between(1, 2),
     ],
 )
-def test_key_conditions_are_written_as_boto3_writes_them(key: Build) -> None:
+def test_dynamodb_key_conditions_are_serialised_as_by_boto3(key: Build) -> None:
     builder = ConditionExpressionBuilder()
     expression, placeholders, values = builder.build_expression(key(boto3_conditions.Key), is_key_condition=True)
 
@@ -112,11 +112,11 @@ def test_key_conditions_are_written_as_boto3_writes_them(key: Build) -> None:
     }
 
 
-def test_an_absent_condition_adds_no_members() -> None:
+def test_a_missing_condition_adds_no_members_to_the_request() -> None:
     assert condition_members(None) == {}
 
 
-def test_conditions_are_compared_and_hashed_by_value() -> None:
+def test_dynamodb_conditions_are_compared_and_hashed_by_value() -> None:
     made = Attr("state").eq("open") & Attr("tags").size().lt(5)
 
     assert made == Condition("AND", (Attr("state").eq("open"), Condition("<", (Size(Attr("tags")), 5))))

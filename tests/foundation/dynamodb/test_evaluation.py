@@ -1,4 +1,4 @@
-"""A condition evaluates to true exactly if DynamoDB would apply a write with it."""
+"""A condition evaluates to true exactly if DynamoDB would apply a write with the condition."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def store(resources: None) -> Store:
 
 @given(items, conditions)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_evaluation_of_a_condition_agrees_with_dynamodb(
+def test_local_evaluation_of_a_condition_agrees_with_dynamodb(
     store: Store, item: dict[str, Any], condition: Condition
 ) -> None:
     key = {"claim": new_id()}
@@ -90,14 +90,14 @@ def test_evaluation_of_a_condition_agrees_with_dynamodb(
     assert holds(condition, {**key, **item}) == _is_applied(store, key, condition)
 
 
-def test_evaluation_for_a_missing_item_agrees_with_dynamodb(store: Store) -> None:
+def test_local_evaluation_of_a_condition_on_a_missing_item_agrees_with_dynamodb(store: Store) -> None:
     key = {"claim": new_id()}
 
     for condition in (absent("claim"), Attr("claim").exists(), Attr("x").ne(1), Attr("x").eq(1)):
         assert holds(condition, None) == _is_applied(store, key, condition)
 
 
-def test_a_write_without_a_condition_is_applied() -> None:
+def test_a_write_without_a_condition_is_evaluated_as_applied() -> None:
     assert holds(None, None)
 
 

@@ -1,4 +1,4 @@
-"""Items are serialised as by boto3, and are read back as Python values."""
+"""Items are serialised in the same way as by boto3, and are read back as Python values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ stored = st.recursive(
 
 
 def on_the_wire(value: object) -> Any:
-    """Return a value as boto3's client sends it."""
+    """Return a value in the format in which boto3's client sends it."""
     return json.loads(json.dumps(TypeSerializer().serialize(value), default=_base64))
 
 
@@ -52,7 +52,7 @@ def _base64(value: Any) -> str:
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_a_value_is_written_as_by_boto3_and_read_back(value: Any) -> None:
+def test_an_item_value_is_serialised_as_by_boto3_and_read_back(value: Any) -> None:
     packed = pack({"name": value})
 
     assert packed == {"name": on_the_wire(value)}
@@ -61,20 +61,20 @@ def test_a_value_is_written_as_by_boto3_and_read_back(value: Any) -> None:
 
 
 @given(st.dictionaries(st.text(), stored, max_size=4))
-def test_random_items_are_written_as_by_boto3_and_read_back(item: dict[str, Any]) -> None:
+def test_random_items_are_serialised_as_by_boto3_and_read_back(item: dict[str, Any]) -> None:
     assert pack(item) == {name: on_the_wire(value) for name, value in item.items()}
     assert unpack(json.loads(json.dumps(pack(item)))) == item
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
-def test_a_value_that_boto3_refuses_raises_the_same_error(value: Any) -> None:
+def test_an_item_value_that_boto3_rejects_raises_the_same_error(value: Any) -> None:
     with pytest.raises((TypeError, DecimalException)) as expected:
         TypeSerializer().serialize(value)
     with pytest.raises(expected.type):
         pack({"name": value})
 
 
-def test_an_empty_set_is_refused() -> None:
-    """DynamoDB has no empty sets."""
+def test_an_empty_set_is_rejected_as_an_item_value() -> None:
+    """DynamoDB does not support empty sets."""
     with pytest.raises(TypeError, match="set"):
         pack({"name": set()})

@@ -1,4 +1,4 @@
-"""Sharded indexes return the rows of all shards once each, in chronological order."""
+"""Sharded indexes return each row of all shards once, in chronological order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT = 40
 
 @pytest.fixture
 def owner(causeway: Causeway) -> str:
-    """Store ``COUNT`` rows of one owner at the times 0, 1, …, and one row of another owner. Return the owner."""
+    """Store ``COUNT`` rows of one owner with the times 0, 1, …, and one row of another owner. Return the owner."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
     table = f"{causeway.hub.settings.prefix}-{INDEX.table}"
     items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
@@ -39,7 +39,7 @@ def times(rows: list[Item]) -> list[int]:
     return [found[INDEX.time] for found in rows]
 
 
-def test_an_identifier_maps_to_one_shard_and_all_shards_are_used() -> None:
+def test_an_identifier_maps_to_one_index_shard_and_all_shards_are_used() -> None:
     ids = [new_id() for _ in range(500)]
     shards = [INDEX.entry(each)["bank_shard"] for each in ids]
 
@@ -48,14 +48,14 @@ def test_an_identifier_maps_to_one_shard_and_all_shards_are_used() -> None:
     assert max(shards.count(shard) for shard in set(shards)) < 2.5 * len(ids) / SHARDS
 
 
-def test_shards_are_separate_for_each_owner() -> None:
+def test_index_shards_are_separate_for_each_owner() -> None:
     one, other = (INDEX.entry("an-id", owner)["bank_shard"] for owner in ("one", "other"))
 
     assert (one.partition("#")[0], other.partition("#")[0]) == ("one", "other")
     assert one.partition("#")[2] == other.partition("#")[2] == INDEX.entry("an-id")["bank_shard"]
 
 
-def test_rows_of_all_shards_are_returned_in_order_of_time(causeway: Causeway, owner: str) -> None:
+def test_index_rows_of_all_shards_are_returned_in_order_of_time(causeway: Causeway, owner: str) -> None:
     rows = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)
 
     assert times(rows) == list(range(COUNT))
@@ -63,7 +63,7 @@ def test_rows_of_all_shards_are_returned_in_order_of_time(causeway: Causeway, ow
 
 
 def test_stored_rows_are_found_in_each_of_the_eight_shards(causeway: Causeway) -> None:
-    """Stored items contain shard numbers; with fewer shards, some items would be lost."""
+    """Stored items contain shard numbers. With fewer shards than stored numbers, some items would not be found."""
     owner, table = new_id(), f"{causeway.hub.settings.prefix}-{INDEX.table}"
     for shard in range(8):
         stored = row({"id": new_id(), "owner": owner, "time": shard}) | {INDEX.partition: {"S": f"{owner}#{shard}"}}
@@ -72,12 +72,12 @@ def test_stored_rows_are_found_in_each_of_the_eight_shards(causeway: Causeway) -
     assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)) == list(range(8))
 
 
-def test_a_time_range_includes_both_ends(causeway: Causeway, owner: str) -> None:
+def test_an_index_time_range_includes_both_ends(causeway: Causeway, owner: str) -> None:
     assert times(INDEX.rows(causeway.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 5])
-def test_a_limit_returns_the_oldest_or_the_newest_rows(causeway: Causeway, owner: str, limit: int) -> None:
+def test_an_index_limit_returns_the_oldest_or_the_newest_rows(causeway: Causeway, owner: str, limit: int) -> None:
     oldest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit)
     newest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
 
@@ -85,7 +85,7 @@ def test_a_limit_returns_the_oldest_or_the_newest_rows(causeway: Causeway, owner
     assert times(newest) == list(reversed(range(COUNT)))[:limit]
 
 
-def test_all_pages_of_a_shard_are_read(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_of_an_index_shard_are_read(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = causeway.hub.store.query
     monkeypatch.setattr(causeway.hub.store, "query", lambda *given, **options: real(*given, **options | {"limit": 2}))
 
@@ -93,7 +93,7 @@ def test_all_pages_of_a_shard_are_read(causeway: Causeway, owner: str, monkeypat
     assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
 
 
-def test_a_limit_reads_few_rows_beyond_those_requested(causeway: Causeway, owner: str) -> None:
+def test_an_index_query_with_a_limit_reads_few_additional_rows(causeway: Causeway, owner: str) -> None:
     read: list[int] = []
 
     def count_rows(call: Call, proceed: Proceed) -> Members:
@@ -109,7 +109,7 @@ def test_a_limit_reads_few_rows_beyond_those_requested(causeway: Causeway, owner
     assert max(read) <= 5
 
 
-def test_rows_are_found_if_all_are_in_one_shard(causeway: Causeway) -> None:
+def test_index_rows_are_found_if_all_are_in_one_shard(causeway: Causeway) -> None:
     name, store = new_id(), causeway.hub.store
     for time in range(30):
         store.put(
@@ -121,14 +121,14 @@ def test_rows_are_found_if_all_are_in_one_shard(causeway: Causeway) -> None:
     assert times(newest) == list(range(29, 17, -1))
 
 
-def test_all_shards_are_read_in_one_round_trip(causeway: Causeway, owner: str) -> None:
+def test_all_index_shards_are_read_in_one_round_trip(causeway: Causeway, owner: str) -> None:
     with RoundTrips().counted() as trips:
         INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)
 
     assert (trips.made, trips.calls) == (1, SHARDS)
 
 
-def test_next_time_is_the_earliest_time_of_all_shards(causeway: Causeway) -> None:
+def test_next_time_returns_the_earliest_time_of_all_index_shards(causeway: Causeway) -> None:
     index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), causeway.hub.store
     for due_at in (70, 50, 60):
         delivery_id = new_id()

@@ -1,4 +1,4 @@
-"""The store: reads, conditions, transactions, retries and failures."""
+"""The DynamoDB store: reads, conditions, transactions, retries and failures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ CONSENTS = "consents"
 class Recorder:
     """A connection to DynamoDB that records calls and raises the prepared errors before or after the real call.
 
-    Like some emulators, it ignores transaction tokens. ``meanwhile`` runs once, after the first lost answer.
+    The connection ignores transaction tokens, as some emulators do. ``meanwhile`` runs once, after the first lost
+    response.
     """
 
     def __init__(self) -> None:
@@ -129,7 +130,7 @@ def test_a_missing_item_is_returned_as_none(store: Store, key: Item) -> None:
 
 
 @pytest.mark.parametrize("value", [1.5, {"amount": 1.5}, [1.5]])
-def test_a_float_is_refused(store: Store, client: Recorder, key: Item, value: object) -> None:
+def test_writing_a_float_value_is_rejected(store: Store, client: Recorder, key: Item, value: object) -> None:
     with pytest.raises(TypeError, match="Float types are not supported"):
         store.put(ROWS, {**key, "value": value})
     assert client.calls == []
@@ -159,7 +160,7 @@ def test_a_batch_read_is_one_consistent_call_in_the_requested_order(store: Store
     assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
 
 
-def test_a_projected_read_returns_only_the_requested_attributes(store: Store, key: Item) -> None:
+def test_a_projected_batch_read_returns_only_the_requested_attributes(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "name": "a", "status": "b", "title": "c"})
 
     assert store.batch_get([(ROWS, key)], ["claim", "name", "status", "absent"]) == [
@@ -176,13 +177,13 @@ def test_a_batch_read_distinguishes_items_by_sort_key(store: Store) -> None:
     assert [item and item["part"] for item in store.batch_get(keys)] == ["b", "a", "c"]
 
 
-def test_a_batch_read_of_more_than_100_keys_is_refused(store: Store) -> None:
+def test_a_batch_read_of_more_than_100_keys_is_rejected(store: Store) -> None:
     with pytest.raises(ValueError, match="at most 100"):
         store.batch_get([(ROWS, {"claim": str(number)}) for number in range(101)])
 
 
 class HalfAnswers:
-    """Answers one key of each batch, or no key with ``stuck``, and returns the others as unprocessed."""
+    """Answers one key of each batch and returns the other keys as unprocessed. If ``stuck`` is true, answers no key."""
 
     def __init__(self, stuck: bool = False) -> None:
         self.asked: list[int] = []
@@ -197,7 +198,7 @@ class HalfAnswers:
         return {"Responses": {table: done}, "UnprocessedKeys": {table: left} if left["Keys"] else {}}
 
 
-def test_unprocessed_keys_are_requested_again(pauses: list[float]) -> None:
+def test_unprocessed_keys_of_a_batch_read_are_requested_again(pauses: list[float]) -> None:
     client = HalfAnswers()
     keys: list[tuple[str, Item]] = [(ROWS, {"claim": name}) for name in ("one", "two", "three")]
 
@@ -208,7 +209,7 @@ def test_unprocessed_keys_are_requested_again(pauses: list[float]) -> None:
     assert len(pauses) == 2
 
 
-def test_keys_that_stay_unprocessed_raise_throttled(pauses: list[float]) -> None:
+def test_keys_that_remain_unprocessed_raise_throttled_error(pauses: list[float]) -> None:
     client = HalfAnswers(stuck=True)
 
     with pytest.raises(Throttled, match="left keys unprocessed"):
@@ -219,7 +220,7 @@ def test_keys_that_stay_unprocessed_raise_throttled(pauses: list[float]) -> None
 # -- single writes
 
 
-def test_a_failed_condition_returns_the_stored_item_and_writes_nothing(store: Store, key: Item) -> None:
+def test_a_write_with_a_failed_condition_returns_the_stored_item_and_writes_nothing(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "title": "first"}, absent("claim"))
 
     for write in (
@@ -234,7 +235,7 @@ def test_a_failed_condition_returns_the_stored_item_and_writes_nothing(store: St
     assert store.get(ROWS, key) == {**key, "title": "first"}
 
 
-def test_a_failed_condition_on_a_missing_item_returns_none(store: Store, key: Item) -> None:
+def test_a_write_with_a_failed_condition_on_a_missing_item_returns_none(store: Store, key: Item) -> None:
     with pytest.raises(ConditionFailed) as caught:
         store.update(ROWS, key, set={"title": "a"}, condition=Attr("claim").exists())
 
@@ -265,7 +266,7 @@ def test_an_update_sets_removes_and_adds_and_returns_the_new_item(store: Store, 
     assert store.get(ROWS, key) == item
 
 
-def test_set_members_are_added_and_deleted_and_an_empty_set_is_removed(store: Store, key: Item) -> None:
+def test_an_update_adds_and_deletes_set_members_and_removes_an_empty_set(store: Store, key: Item) -> None:
     def change(**changes: Any) -> Item | None:
         store.transact([Update(ROWS, key, **changes)])
         return store.get(ROWS, key)
@@ -323,7 +324,7 @@ def test_a_transaction_applies_every_kind_of_operation(store: Store) -> None:
     ]
 
 
-def test_a_failed_transaction_writes_nothing_and_names_the_failed_operations(store: Store) -> None:
+def test_a_failed_transaction_writes_nothing_and_reports_the_failed_operations(store: Store) -> None:
     new, taken, missing, good = ({"claim": new_id()} for _ in range(4))
     store.put(ROWS, {**taken, "title": "taken"})
     store.put(ROWS, good)
@@ -383,7 +384,7 @@ def test_each_transaction_has_a_unique_token(store: Store, client: Recorder) -> 
 @pytest.mark.parametrize(
     ("failure", "expected"), [*((each, Conflict) for each in CONFLICTS), *((each, Throttled) for each in THROTTLES)]
 )
-def test_a_persistent_conflict_or_throttling_raises_a_typed_exception(
+def test_a_persistent_transaction_conflict_or_throttling_raises_a_typed_exception(
     store: Store, client: Recorder, key: Item, failure: ErrorResponse, expected: type[StoreError]
 ) -> None:
     client.failures = [failure] * ATTEMPTS
@@ -393,7 +394,7 @@ def test_a_persistent_conflict_or_throttling_raises_a_typed_exception(
     assert len(client.calls) == ATTEMPTS
 
 
-def test_64_threads_share_the_retry_budget_of_the_process(resources: None, key: Item) -> None:
+def test_64_threads_share_the_dynamodb_retry_budget_of_the_process(resources: None, key: Item) -> None:
     sent: list[str] = []
 
     def throttle(operation: str, request: Item) -> Item:
@@ -411,7 +412,7 @@ def test_64_threads_share_the_retry_budget_of_the_process(resources: None, key: 
     assert len(sent) == 64 + CAPACITY // COST
 
 
-def test_successful_calls_refill_the_retry_budget(client: Recorder, key: Item) -> None:
+def test_successful_calls_refill_the_dynamodb_retry_budget(client: Recorder, key: Item) -> None:
     store = Store(client, PREFIX, lambda _: None, budget=RepeatBudget(COST))
     client.failures = [THROTTLES[1], THROTTLES[1]]
     with pytest.raises(Throttled):
@@ -438,7 +439,9 @@ def test_requests_for_unprocessed_keys_use_the_retry_budget(key: Item) -> None:
     assert len(asked) == 3
 
 
-def test_a_throttled_call_waits_for_retry_after(store: Store, client: Recorder, pauses: list[float], key: Item) -> None:
+def test_a_throttled_store_call_waits_for_the_retry_after_time(
+    store: Store, client: Recorder, pauses: list[float], key: Item
+) -> None:
     client.failures = [
         ErrorResponse("PutItem", "ThrottlingException", headers={"retry-after": seconds}) for seconds in ("1", "600")
     ]
@@ -455,7 +458,9 @@ def test_a_single_write_that_conflicts_with_a_transaction_is_retried(store: Stor
     assert store.update(ROWS, key, set={"title": "a"}) == {**key, "title": "a"}
 
 
-def test_a_failed_condition_with_a_conflict_raises_condition_failed(store: Store, client: Recorder, key: Item) -> None:
+def test_a_write_with_a_failed_condition_and_a_conflict_raises_condition_failed(
+    store: Store, client: Recorder, key: Item
+) -> None:
     client.failures = [cancelled("TransactionConflict", "ConditionalCheckFailed")]
 
     with pytest.raises(ConditionFailed) as caught:
@@ -464,7 +469,7 @@ def test_a_failed_condition_with_a_conflict_raises_condition_failed(store: Store
 
 
 def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
-    """Return one call of each kind on an item."""
+    """Return one store call of each kind on an item."""
     return {
         "get": lambda: store.get(ROWS, key),
         "query": lambda: store.query(ROWS, ("claim", key["claim"])),
@@ -493,7 +498,7 @@ REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
     ],
 )
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_a_permanent_error_raises_store_unavailable_at_once(
+def test_a_permanent_dynamodb_error_raises_store_unavailable_at_once(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -513,7 +518,7 @@ DROPPED = LOST[1]
 
 @pytest.mark.parametrize("failure", [*LOST, *NEVER_SENT])
 @pytest.mark.parametrize("call", REPEATABLE)
-def test_a_call_with_a_lost_response_is_sent_once_more(
+def test_a_dynamodb_call_with_a_lost_response_is_sent_once_more(
     store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -527,7 +532,7 @@ def test_a_call_with_a_lost_response_is_sent_once_more(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", [call for call in REPEATABLE if call != "transact"])
-def test_three_lost_responses_raise_answer_lost(
+def test_a_dynamodb_call_with_three_lost_responses_raises_answer_lost(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [*[DROPPED] * (SENDINGS - 1), failure]
@@ -540,7 +545,7 @@ def test_three_lost_responses_raise_answer_lost(
 
 @pytest.mark.parametrize("failure", NEVER_SENT)
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_a_call_that_was_never_sent_is_retried(
+def test_a_dynamodb_call_that_was_never_sent_is_retried(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     store.put(ROWS, key)
@@ -565,7 +570,7 @@ def test_an_unreachable_database_raises_store_unavailable_and_not_answer_lost(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", WITHOUT_PROOF)
-def test_a_write_without_proof_is_not_retried_after_a_lost_response(
+def test_a_write_whose_effect_cannot_be_verified_is_not_retried_after_a_lost_response(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -605,7 +610,7 @@ def test_a_transaction_in_progress_is_retried_until_it_is_applied(store: Store, 
     assert store.get(ROWS, key) == key
 
 
-def test_a_transaction_that_stays_in_progress_raises_in_progress(client: Recorder, key: Item) -> None:
+def test_a_transaction_that_remains_in_progress_raises_in_progress_error(client: Recorder, key: Item) -> None:
     client.failures = [refusal("TransactionInProgressException")]
 
     with pytest.raises(InProgress):
@@ -614,7 +619,7 @@ def test_a_transaction_that_stays_in_progress_raises_in_progress(client: Recorde
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES, refusal("ValidationException"), LOST[1]])
-def test_an_error_has_the_request_id_of_dynamodb_and_no_message_text(
+def test_a_store_error_has_the_request_id_of_dynamodb_and_no_message_text(
     client: Recorder, key: Item, failure: ErrorResponse
 ) -> None:
     headers = {"x-amzn-requestid": "R4"}
@@ -625,7 +630,7 @@ def test_an_error_has_the_request_id_of_dynamodb_and_no_message_text(
     assert "quoted" not in str(caught.value)
 
 
-def test_retries_of_a_slow_database_stop_after_the_patience_limit(client: Recorder, key: Item) -> None:
+def test_retries_of_a_slow_database_stop_after_the_time_limit(client: Recorder, key: Item) -> None:
     now = 0.0
 
     def monotonic() -> float:
@@ -640,7 +645,7 @@ def test_retries_of_a_slow_database_stop_after_the_patience_limit(client: Record
     assert len(client.calls) == 2
 
 
-def test_an_addition_with_a_lost_response_is_applied_once(store: Store, client: Recorder, key: Item) -> None:
+def test_an_increment_with_a_lost_response_is_applied_once(store: Store, client: Recorder, key: Item) -> None:
     client.lost_answers = [DROPPED]
 
     with pytest.raises(StoreUnavailable):
@@ -649,7 +654,7 @@ def test_an_addition_with_a_lost_response_is_applied_once(store: Store, client: 
 
 
 @pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
-def test_the_retry_of_a_put_with_a_lost_response_is_recognised(
+def test_the_retry_of_a_put_with_a_lost_response_detects_that_it_was_applied(
     store: Store, client: Recorder, key: Item, lost: AwsError
 ) -> None:
     client.lost_answers = [lost]
@@ -660,7 +665,9 @@ def test_the_retry_of_a_put_with_a_lost_response_is_recognised(
     assert store.get(ROWS, key) == {**key, "title": "a"}
 
 
-def test_a_transaction_with_a_lost_response_is_recognised_by_its_put(store: Store, client: Recorder, key: Item) -> None:
+def test_a_retried_transaction_with_a_put_detects_that_it_was_applied(
+    store: Store, client: Recorder, key: Item
+) -> None:
     counter = {"claim": new_id()}
     client.lost_answers = [DROPPED]
 
@@ -694,7 +701,7 @@ def test_a_write_of_another_process_after_a_lost_response_raises_condition_faile
 
 
 @pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
-def test_a_write_lost_before_dynamodb_is_decided_by_its_condition(
+def test_a_lost_write_that_never_reached_dynamodb_is_decided_by_its_condition(
     store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
 ) -> None:
     store.put(ROWS, {**key, "title": "other"})
@@ -705,7 +712,9 @@ def test_a_write_lost_before_dynamodb_is_decided_by_its_condition(
     assert caught.value.item == {**key, "title": "other"}
 
 
-def test_a_transaction_sent_once_does_not_recognise_an_equal_item(store: Store, client: Recorder, key: Item) -> None:
+def test_a_transaction_sent_once_does_not_mistake_an_equal_item_for_its_own(
+    store: Store, client: Recorder, key: Item
+) -> None:
     store.put(ROWS, key)
     client.failures = [cancelled("TransactionConflict")]
 
@@ -734,7 +743,7 @@ def test_a_conflict_after_a_lost_response_raises_answer_lost(store: Store, clien
     assert caught.value.__cause__ is DROPPED
 
 
-def test_a_refusal_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
+def test_a_rejection_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
     client.failures = [DROPPED, refusal("AccessDeniedException")]
 
     with pytest.raises(AnswerLost):
@@ -746,7 +755,7 @@ def test_a_refusal_after_a_lost_response_raises_answer_lost(store: Store, client
 
 @pytest.fixture
 def partition(store: Store) -> str:
-    """Store a consent of seven parts and another consent. Return the id of the first."""
+    """Store a consent of seven parts and another consent. Return the id of the first consent."""
     consent_id = new_id()
     for part in ("a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"):
         store.put(CONSENTS, {"consent_id": consent_id, "part": part})
@@ -767,7 +776,7 @@ def test_a_query_reads_one_partition_in_order(store: Store, client: Recorder, pa
     assert client.calls[0][1]["ConsistentRead"]
 
 
-def test_a_query_continues_after_the_last_page(store: Store, partition: str) -> None:
+def test_a_query_of_several_pages_continues_with_the_next_page(store: Store, partition: str) -> None:
     pages, after = [], None
     while True:
         page = store.query(CONSENTS, ("consent_id", partition), limit=3, after=after)
@@ -780,7 +789,7 @@ def test_a_query_continues_after_the_last_page(store: Store, partition: str) -> 
     assert all(len(page) <= 3 for page in pages)
 
 
-def test_a_query_can_run_backwards_with_a_sort_key_prefix(store: Store, partition: str) -> None:
+def test_a_query_can_run_in_descending_order_with_a_sort_key_prefix(store: Store, partition: str) -> None:
     page = store.query(CONSENTS, ("consent_id", partition), sort_prefix=("part", "a#"), newest_first=True)
 
     assert parts(page.items) == ["a#3", "a#2", "a#1"]
@@ -849,7 +858,7 @@ def test_rows_returns_all_pages_of_a_partition(store: Store, monkeypatch: pytest
     assert [which.get("after") for which in asked] == [None, {"part": "b"}]
 
 
-def test_each_reads_a_page_only_when_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_reads_a_further_page_only_when_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
     rows = store.each("cards", ("owner", "card#1"), limit=2, newest_first=True)
 
@@ -858,14 +867,14 @@ def test_each_reads_a_page_only_when_needed(store: Store, monkeypatch: pytest.Mo
     assert all((which["limit"], which["newest_first"]) == (2, True) for which in asked)
 
 
-def test_the_last_page_has_no_next_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_page_of_a_query_has_no_next_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
 
     assert [page.next for page in store.pages("cards", ("owner", "card#1"))] == [{"part": "b"}, None]
 
 
 def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Make queries return pages with one row per letter. Return the list of the query arguments."""
+    """Make queries return pages with one row per letter. Return the list that records the query arguments."""
     asked: list[dict[str, Any]] = []
 
     def query(table: str, partition: tuple[str, Any], **which: Any) -> Page:

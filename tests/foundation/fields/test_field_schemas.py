@@ -1,4 +1,4 @@
-"""JSON Schemas of the field types of both APIs accept every valid value and reject invalid values if possible."""
+"""JSON Schemas of the field types of both APIs accept every valid value and reject most invalid values."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def is_described(name: str, value: object) -> bool:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_every_type_has_a_valid_schema_with_a_valid_example(name: str) -> None:
+def test_every_field_type_has_a_valid_schema_with_a_valid_example(name: str) -> None:
     schema = schema_of(TYPES[name])
     Draft202012Validator.check_schema(schema)
 
@@ -110,7 +110,7 @@ def test_every_type_has_a_valid_schema_with_a_valid_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHORTEST)
-def test_the_example_of_a_type_respects_its_minimum_length(name: str) -> None:
+def test_the_example_of_a_field_type_respects_its_minimum_length(name: str) -> None:
     model = create_model("Sample", __base__=Message, value=(SHORTEST[name], ...))
 
     model.read({"value": schema_of(SHORTEST[name])["examples"][0]})
@@ -146,7 +146,7 @@ def test_an_optional_member_has_a_schema(name: str) -> None:
         ("card Email", {"type": "string", "format": "email", "minLength": 6, "maxLength": 100}),
     ],
 )
-def test_a_schema_states_types_lengths_and_limits(name: str, described: dict[str, Any]) -> None:
+def test_a_field_schema_states_types_lengths_and_limits(name: str, described: dict[str, Any]) -> None:
     assert described.items() <= schema_of(TYPES[name]).items()
 
 
@@ -168,7 +168,7 @@ NUMBERS = [
 
 @settings(max_examples=200)
 @given(st.one_of(*TEXTS, *NUMBERS, st.none(), st.booleans(), st.lists(st.none(), max_size=1)))
-def test_a_schema_accepts_every_accepted_value(value: object) -> None:
+def test_a_field_schema_accepts_every_value_that_the_field_accepts(value: object) -> None:
     for name in TYPES:
         if name == "Whole" and isinstance(value, str):
             continue  # described as it reads in a query, where every number is text
@@ -187,7 +187,7 @@ def test_a_schema_accepts_every_accepted_value(value: object) -> None:
         (C.AS[1, 2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
     ],
 )
-def test_a_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable[[str], bool]) -> None:
+def test_a_field_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable[[str], bool]) -> None:
     everything = "".join(filter(belongs, CHARACTERS))
     model = create_model("Sample", __base__=Message, value=(kind, ...))
 
@@ -196,13 +196,13 @@ def test_a_pattern_accepts_every_accepted_character(kind: Any, belongs: Callable
 
 
 @pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card ANS"])
-def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
+def test_a_field_pattern_is_exact_within_latin_1(name: str) -> None:
     for character in CHARACTERS[:256]:
         assert is_described(name, f"a{character}a") == is_taken(name, f"a{character}a")
 
 
 @pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card AS"])
-def test_a_pattern_and_the_check_agree_on_a_blank(name: str) -> None:
+def test_a_field_pattern_and_the_validation_agree_on_blank_text(name: str) -> None:
     assert is_described(name, " ") == is_taken(name, " ")
 
 
@@ -280,17 +280,17 @@ def test_a_pattern_and_the_check_agree_on_a_blank(name: str) -> None:
         ("card Mccs", "541"),
     ],
 )
-def test_a_schema_rejects_values_it_can_express(name: str, value: object) -> None:
+def test_a_field_schema_rejects_invalid_values_if_json_schema_can_express_the_rule(name: str, value: object) -> None:
     assert not is_taken(name, value)
     assert not is_described(name, value)
 
 
 @pytest.mark.parametrize(("value", "text"), [(4711, "4711"), (0, "0"), ("0047", "0047"), (-5, "-5")])
-def test_an_identifier_is_read_as_text(value: object, text: str) -> None:
+def test_a_numeric_identifier_is_read_as_text(value: object, text: str) -> None:
     assert MODELS["Id"].read({"value": value}).model_dump() == {"value": text}
 
 
-def test_codes_are_listed_once_for_all_their_members() -> None:
+def test_codes_shared_by_several_members_are_listed_once() -> None:
     model = create_model(
         "Money", __base__=Message, asked=(Currency, ...), paid=(Currency | None, None), home=(F.Country[2], ...)
     )
@@ -301,7 +301,7 @@ def test_codes_are_listed_once_for_all_their_members() -> None:
     assert "DE" in definitions["CountryAlpha2"]["enum"]
 
 
-def test_importing_field_types_loads_no_registry() -> None:
+def test_importing_field_types_does_not_load_the_code_registries() -> None:
     code = "import sys, chalicelib.openbanking.protocol.fields; print({'pycountry', 'stdnum'} & sys.modules.keys())"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

@@ -1,4 +1,4 @@
-"""The field types: valid values, and problems that name the member and the rule but not the value."""
+"""The field types accept valid values. For invalid values they name the member and the rule but not the value."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def refused(model: type[Message], value: object) -> tuple[str, str]:
         (Link, "https://[2606:4700::1111]:8443/?back=https://user@example.com"),
     ],
 )
-def test_valid_values_are_returned_unchanged(model: type[Message], value: object) -> None:
+def test_valid_field_values_are_returned_unchanged(model: type[Message], value: object) -> None:
     taken = model.read({"value": value}).model_dump()["value"]
 
     assert taken == value
@@ -312,7 +312,7 @@ def test_ibans_and_bics_are_normalized(model: type[Message], value: str, taken: 
         (Link, 5, ("type", "must be a string")),
     ],
 )
-def test_an_invalid_value_is_refused_with_its_rule(
+def test_an_invalid_field_value_is_rejected_with_its_rule(
     model: type[Message], value: object, problem: tuple[str, str]
 ) -> None:
     assert refused(model, value) == problem
@@ -345,7 +345,7 @@ def test_an_invalid_value_is_refused_with_its_rule(
         "https://tpp.example.com/ä",
     ],
 )
-def test_an_invalid_web_address_is_refused(address: str) -> None:
+def test_an_invalid_web_address_is_rejected(address: str) -> None:
     assert refused(Link, address) == (
         "value",
         "must be an http or https URL with a host and without user information or fragment",
@@ -361,7 +361,7 @@ def test_an_amount_is_returned_in_its_original_notation(text: str) -> None:
     assert decimal(value) == decimal(text) == Decimal(text)
 
 
-def test_an_exact_sum_is_not_rounded() -> None:
+def test_a_sum_of_amounts_is_not_rounded() -> None:
     amounts = ["9" * 70, Written("0." + "0" * 68 + "1"), 1]
 
     assert f"{exact_sum(amounts):f}" == "1" + "0" * 70 + "." + "0" * 68 + "1"
@@ -408,7 +408,7 @@ def test_a_name_accepts_letters_marks_spaces_and_punctuation_only(
 
 
 @pytest.mark.parametrize("text", ["1E+999999999", "1E-999999999", "-1E+999999999999"])
-def test_a_huge_exponent_is_refused_without_expanding_the_number(text: str) -> None:
+def test_an_amount_with_a_huge_exponent_is_rejected_without_expanding_the_number(text: str) -> None:
     tracemalloc.start()
     try:
         assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
@@ -439,13 +439,13 @@ def test_printable_text_of_valid_length_is_accepted(value: str) -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
-def test_a_random_value_is_either_accepted_or_refused_without_an_error(value: object) -> None:
+def test_a_random_field_value_is_accepted_or_rejected_without_an_exception(value: object) -> None:
     for model in (*EVERY, Book):
         with contextlib.suppress(InvalidMessage):
             model.read({"value": value})
 
 
-def test_all_problems_are_listed_in_member_order() -> None:
+def test_all_problems_of_a_message_are_listed_in_member_order() -> None:
     value = {
         "title": "",
         "kind": "stone",
@@ -467,7 +467,7 @@ def test_all_problems_are_listed_in_member_order() -> None:
     ]
 
 
-def test_at_most_50_problems_are_listed() -> None:
+def test_at_most_50_problems_of_a_message_are_listed() -> None:
     few, many = ({"title": "a"} | {f"colour{number}": 1 for number in range(count)} for count in (40, 5000))
 
     assert len(problems(Book, few)) == 43
@@ -507,11 +507,11 @@ def test_a_whole_number_is_read_as_an_integer(value: object) -> None:
         {},
     ],
 )
-def test_a_whole_number_in_another_notation_or_out_of_range_is_refused(value: object) -> None:
+def test_a_whole_number_in_another_notation_or_out_of_range_is_rejected(value: object) -> None:
     assert refused(Pages, value) == ("value", "must be a whole number from 1 to 10")
 
 
-def test_missing_members_are_listed_as_missing() -> None:
+def test_missing_members_of_a_message_are_listed_as_missing() -> None:
     assert [(problem.field, problem.kind) for problem in problems(Book, {})] == [
         ("title", "missing"),
         ("kind", "missing"),
@@ -521,12 +521,12 @@ def test_missing_members_are_listed_as_missing() -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 5, True])
-def test_a_message_that_is_not_an_object_is_refused(value: object) -> None:
+def test_a_message_that_is_not_an_object_is_rejected(value: object) -> None:
     assert problems(Text, value) == [Problem("", "type", "the body must be a JSON object")]
 
 
 @pytest.mark.parametrize("name", ["street", "string", "str", "list[int]", "function-after", "constrained", "0", ""])
-def test_an_unknown_member_is_listed_by_name(name: str) -> None:
+def test_an_unknown_member_of_a_message_is_listed_by_name(name: str) -> None:
     assert problems(Text, {"value": "a", name: 1}) == [Problem(name, "unknown", "is not recognised")]
 
 
@@ -536,7 +536,7 @@ def test_the_name_of_an_unknown_member_is_shortened_and_made_printable() -> None
     assert problem.field == ("x?" * 64)
 
 
-def test_an_open_message_keeps_unknown_members() -> None:
+def test_an_open_message_type_keeps_unknown_members() -> None:
     entry = Entry.read({"name": "a", "colour": "red"})
 
     assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}
@@ -552,7 +552,7 @@ def test_a_problem_states_whether_its_member_is_mandatory() -> None:
     }
 
 
-def test_problems_never_quote_values() -> None:
+def test_problems_of_a_message_never_quote_values() -> None:
     for model in EVERY:
         with pytest.raises(InvalidMessage) as caught:
             model.read({"value": "hunter2-" * 20})
@@ -560,14 +560,14 @@ def test_problems_never_quote_values() -> None:
         assert "hunter2" not in repr(caught.value)
 
 
-def test_a_message_is_immutable() -> None:
+def test_a_parsed_message_is_immutable() -> None:
     message = Text.read({"value": "a"})
 
     with pytest.raises(ValueError, match="frozen"):
         message.value = "b"
 
 
-def test_fault_does_not_interpret_braces_in_its_message() -> None:
+def test_fault_does_not_interpret_braces_in_its_message_text() -> None:
     from pydantic_core import PydanticCustomError
 
     with pytest.raises(PydanticCustomError, match=r"must be \{odd\} even in braces"):

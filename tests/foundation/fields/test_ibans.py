@@ -21,7 +21,10 @@ CHARACTERS = {"n": string.digits, "a": string.ascii_uppercase, "c": string.digit
 
 
 def belgian(account: str) -> str:
-    """Return an account number with valid check digits. Every third has remainder 0, which is written as 97."""
+    """Return a Belgian account number with valid check digits.
+
+    Every third account number has remainder 0, for which the check digits are 97.
+    """
     number = int(account[:-2])
     number -= 0 if number % 3 else number % 97
     return f"{number:010d}{number % 97 or 97:02d}"
@@ -36,7 +39,7 @@ def montenegrin(account: str) -> str:
 
 
 def norwegian(account: str) -> str:
-    """Use bank code 0000, which has a separate check, for every third account number."""
+    """Return a Norwegian account number. Every third number has bank code 0000, which requires a separate check."""
     return "0000" + account[4:] if int(account) % 3 == 0 else account
 
 
@@ -76,12 +79,12 @@ def test_iban_validation_agrees_with_stdnum(country: str) -> None:
     "number",
     ["", "GB", "GB33", "XX3389370400440532013000", "DE89370400440532013000 ", "de89370400440532013000", "DE89"],
 )
-def test_text_that_is_not_an_iban_is_refused(number: str) -> None:
+def test_text_that_is_not_an_iban_is_rejected(number: str) -> None:
     assert not is_iban(number)
 
 
-def test_check_digits_must_be_digits() -> None:
-    """Python-stdnum accepts letters in the check digits if the sum is right; the standard does not."""
+def test_iban_check_digits_must_be_digits() -> None:
+    """Python-stdnum accepts letters as check digits if the checksum is right. The standard does not."""
     account = "370400440532013000"
     taken = [
         number
@@ -116,7 +119,7 @@ def test_make_iban_computes_the_published_check_digits(number: str) -> None:
 
 
 @pytest.mark.parametrize("country", STRUCTURES)
-def test_made_ibans_have_check_digits_valid_in_stdnum(country: str) -> None:
+def test_generated_ibans_have_check_digits_valid_in_stdnum(country: str) -> None:
     chance = random.Random(country)
     accounts = [made(country, chance)[4:] for _ in range(200)]
     numbers = [make_iban(country, account) for account in accounts]
@@ -130,7 +133,7 @@ def test_every_national_check_of_stdnum_is_implemented() -> None:
 
 
 def find_spec_of(country: str) -> object:
-    """Return the module of python-stdnum's check for a country. Names such as ``is`` end with an underscore there."""
+    """Return python-stdnum's check module for a country. Module names such as ``is`` end with an underscore."""
     package = {"IS": "is_", "IN": "in_"}.get(country, country.lower())
     try:
         return find_spec(f"stdnum.{package}.iban")

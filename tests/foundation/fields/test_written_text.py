@@ -1,4 +1,4 @@
-"""Text written by people: its permitted characters, and the stricter rules for titles."""
+"""User-written text: the permitted characters, and the stricter rules for titles."""
 
 from __future__ import annotations
 
@@ -61,31 +61,31 @@ NOT_TITLES = {
     "text",
     ["Zoë", "a\u00a0b", "Donau\u00addampf", "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631", FAMILY, "", " "],
 )
-def test_written_text_may_have_no_break_spaces_soft_hyphens_and_joiners(text: str) -> None:
+def test_user_text_may_contain_no_break_spaces_soft_hyphens_and_joiners(text: str) -> None:
     assert is_written(text)
 
 
 @pytest.mark.parametrize(
     "text", ["\n", "a\x00", "\u202e", "\u200b", "\ufeff", "\ue000", "\ud800", "a\u2009b"], ids=ascii
 )
-def test_controls_directions_and_other_formatting_are_not_written_text(text: str) -> None:
+def test_user_text_with_control_or_direction_characters_is_rejected(text: str) -> None:
     assert not is_written(text)
 
 
 @pytest.mark.parametrize(
     ("text", "blank"), [("", True), (" \u00a0", True), ("\u200d\u3164\u2800\ufe0f", True), (" a", False)]
 )
-def test_text_of_invisible_characters_only_is_blank(text: str, blank: bool) -> None:
+def test_user_text_of_invisible_characters_only_is_blank(text: str, blank: bool) -> None:
     assert is_blank(text) is blank
 
 
 @pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
-def test_a_title_may_have_joiners_between_joined_characters(title: str) -> None:
+def test_a_title_may_contain_joiners_between_characters_that_they_join(title: str) -> None:
     assert read_title(title, 128) == title
 
 
 @pytest.mark.parametrize("title", NOT_TITLES.values(), ids=NOT_TITLES)
-def test_a_blank_title_or_one_with_invisible_characters_is_refused(title: str) -> None:
+def test_a_blank_title_or_a_title_with_invisible_characters_is_rejected(title: str) -> None:
     with pytest.raises(InvalidTitle, match=r"must be 1 to 128 printable|must not have invisible"):
         read_title(title, 128)
 
@@ -95,12 +95,12 @@ def test_titles_are_normalized_to_composed_characters() -> None:
     assert read_title("e\u0301" * 128, 128) == "\u00e9" * 128
 
 
-def test_a_title_may_be_four_times_as_long_before_composition() -> None:
+def test_a_title_may_be_four_times_as_long_before_unicode_composition() -> None:
     assert read_title("\u03b1\u0313\u0300\u0345" * 128, 128) == "\u1f82" * 128
 
 
-def test_a_far_too_long_title_is_refused_without_composition(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Composing takes quadratic time for marks in the wrong order."""
+def test_a_far_too_long_title_is_rejected_without_unicode_composition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unicode composition takes quadratic time for combining marks in the wrong order."""
     monkeypatch.setattr(written_text, "unicodedata", None)
 
     with pytest.raises(InvalidTitle, match="must be 1 to 128 printable characters"):

@@ -1,4 +1,4 @@
-"""Addresses: which URLs the service may redirect to or connect to."""
+"""The service may redirect or connect only to certain addresses, which depend on the stage."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def test_public_https_addresses_are_accepted_in_every_stage(url: str, local: boo
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000/bank", "http://localhost/bank", "http://bank.example.com"])
-def test_plain_and_private_addresses_are_accepted_in_the_local_stage_only(url: str) -> None:
+def test_http_and_private_addresses_are_accepted_in_the_local_stage_only(url: str) -> None:
     assert check_address(url, local=True) == url
     with pytest.raises(InvalidAddress, match="must use https outside the local stage"):
         check_address(url, local=False)
 
 
 @pytest.mark.parametrize("host", inputs.PRIVATE_HOSTS)
-def test_private_hosts_are_refused_outside_the_local_stage(host: str) -> None:
+def test_private_hosts_are_rejected_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidAddress, match="must not point to a private address outside the local stage"):
         check_address(f"https://{host}/bank", local=False)
 
 
 @pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.INVALID_HOSTS])
-def test_a_host_in_an_unusual_notation_is_refused_outside_the_local_stage(host: str) -> None:
+def test_a_host_in_an_unusual_notation_is_rejected_outside_the_local_stage(host: str) -> None:
     with pytest.raises(
         InvalidAddress, match=r"must have a host that is a name, a dotted-decimal IPv4|is not a valid URL"
     ):
@@ -44,7 +44,7 @@ def test_a_host_in_an_unusual_notation_is_refused_outside_the_local_stage(host: 
 
 
 @pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1", "ｌocalhost"])  # noqa: RUF001 - on purpose
-def test_digits_and_dots_of_other_scripts_are_refused_in_every_stage(host: str) -> None:
+def test_host_names_with_digits_or_dots_of_other_scripts_are_rejected_in_every_stage(host: str) -> None:
     for local in (True, False):
         with pytest.raises(InvalidAddress, match="printable ASCII"):
             check_address(f"https://{host}/bank", local=local)
@@ -75,18 +75,18 @@ def test_public_hosts_are_accepted_outside_the_local_stage(host: str) -> None:
     ],
 )
 @pytest.mark.parametrize("local", [True, False])
-def test_an_invalid_address_is_refused_with_the_reason(url: str, reason: str, local: bool) -> None:
+def test_an_invalid_web_address_is_rejected_with_the_reason(url: str, reason: str, local: bool) -> None:
     with pytest.raises(InvalidAddress, match=reason):
         check_address(url, local=local)
 
 
 @pytest.mark.parametrize("address", [*inputs.PUBLIC_IPV4, *inputs.PUBLIC_IPV6])
-def test_an_internet_address_is_public(address: str) -> None:
+def test_an_internet_ip_address_is_public(address: str) -> None:
     assert is_public(address)
 
 
 @pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%eth0"])
-def test_a_special_purpose_address_is_not_public_even_as_ipv4_inside_ipv6(address: str) -> None:
+def test_a_special_purpose_ip_address_is_not_public_even_as_ipv4_inside_ipv6(address: str) -> None:
     assert not is_public(address)
 
 

@@ -1,4 +1,4 @@
-"""Cookies: names and flags with and without TLS, and cookies set by earlier releases."""
+"""Cookies have names and flags that depend on TLS. Cookies that earlier releases set are also read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _sent(**cookies: str) -> Callable[[str], str]:
         (LIMITED, "__Secure-n=v; Path=/p/sign-in; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
     ],
 )
-def test_a_cookie_is_http_only_and_host_bound_with_tls(cookie: Cookie, expected: str) -> None:
+def test_a_cookie_over_tls_has_the_prefix_and_flags_of_its_kind(cookie: Cookie, expected: str) -> None:
     assert cookie.set(_sent(), "v", 60) == [expected]
 
 
@@ -38,7 +38,7 @@ def test_a_cookie_set_under_the_unprefixed_name_is_read() -> None:
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("v", 60), ("", 0)])
-def test_setting_or_deleting_a_cookie_deletes_the_unprefixed_one(value: str, seconds: int) -> None:
+def test_setting_or_deleting_a_cookie_deletes_the_cookie_with_the_unprefixed_name(value: str, seconds: int) -> None:
     assert HOST.set(_sent(n="old"), value, seconds) == [
         f"__Host-n={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax; Secure",
         "n=; Path=/p; Max-Age=0; HttpOnly; SameSite=Lax; Secure",

@@ -1,4 +1,4 @@
-"""Job blueprints receive parts of the service, and jobs stop before the time-out of their function."""
+"""Job blueprints receive parts of the service. Jobs stop before the timeout of their Lambda function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kit.time import run_schedule
 MINUTE = Rate(1, unit=Rate.MINUTES)
 
 
-def test_a_job_gets_its_bound_parts() -> None:
+def test_a_job_receives_its_bound_service_parts() -> None:
     jobs, ran = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")
@@ -26,7 +26,7 @@ def test_a_job_gets_its_bound_parts() -> None:
     assert ran == ["parts"]
 
 
-def test_a_scheduled_job_has_a_deadline_before_the_end_of_its_function() -> None:
+def test_a_scheduled_job_has_a_deadline_before_the_timeout_of_its_function() -> None:
     jobs, left = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")

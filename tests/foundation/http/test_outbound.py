@@ -1,4 +1,4 @@
-"""Outbound calls: the limits hold for slow, oversized, redirecting and broken responses."""
+"""The limits of outbound calls hold for slow, oversized, redirecting and broken responses."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_outbound_limits_are_3_s_to_connect_20_s_in_total_and_5_mb() -> None:
     assert ANSWER_BYTES == 5_000_000
 
 
-def test_the_body_arrives_unchanged_and_the_answer_is_returned_complete() -> None:
+def test_the_request_body_arrives_unchanged_and_the_response_is_complete() -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         connection.answer(b'{"a": 1.10}', "201 Created", b"X-Reason: because\r\n")
@@ -134,7 +134,7 @@ def test_netrc_and_proxy_variables_are_ignored(monkeypatch: pytest.MonkeyPatch, 
     assert b"cookie" not in request.lower()
 
 
-def test_chunked_and_unlimited_answers_are_read() -> None:
+def test_chunked_responses_and_responses_without_a_length_are_read() -> None:
     def chunked(connection: Connection) -> None:
         connection.request()
         connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
@@ -148,7 +148,7 @@ def test_chunked_and_unlimited_answers_are_read() -> None:
             assert post(server.url).body == b"{}"
 
 
-def test_an_answer_of_the_largest_size_is_read() -> None:
+def test_a_response_of_the_maximum_size_is_read() -> None:
     def serve(connection: Connection) -> None:
         connection.request()
         connection.answer(b"x" * ANSWER_BYTES)
@@ -174,8 +174,8 @@ def test_a_redirect_response_is_returned_and_not_followed(status: int, fresh: bo
 
 @EITHER_WAY
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
-def test_an_interim_response_is_skipped(interim: str, fresh: bool) -> None:
-    """Without skipping, the next request would receive the final response, possibly that of another PSU."""
+def test_an_interim_1xx_response_is_skipped(interim: str, fresh: bool) -> None:
+    """Without this rule, the next request would receive the final response, possibly for another PSU."""
 
     def serve(connection: Connection) -> None:
         while connection.request():
@@ -318,7 +318,7 @@ ENDLESS = [
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("repeat", [False, True])
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_a_late_response_raises_timed_out_without_a_retry(
+def test_a_late_response_raises_timed_out_error_without_a_retry(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
     with socket_server(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
@@ -328,7 +328,7 @@ def test_a_late_response_raises_timed_out_without_a_retry(
     assert len(server.requests) == 1
 
 
-def test_the_time_limit_covers_both_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_covers_both_attempts_of_an_outbound_call(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
 
@@ -348,7 +348,7 @@ def test_the_time_limit_covers_both_attempts(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
-    """Return a check that is due early in a call, and the list of its runs."""
+    """Return a check that is due early in an outbound call, and the list of the check's runs."""
     ran: list[str] = []
 
     def run() -> None:
@@ -360,7 +360,7 @@ def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
 
 @pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_interim_answers])
 @EITHER_WAY
-def test_a_slow_call_cancelled_by_its_check_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_a_slow_call_that_its_check_cancels_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
     def give_up() -> None:
         raise GivenUp("too slow")
 
@@ -376,7 +376,7 @@ def test_a_slow_call_cancelled_by_its_check_ends_at_once(behaviour: Callable[[Co
 
 
 @EITHER_WAY
-def test_a_slow_call_continued_by_its_check_returns_its_response(fresh: bool) -> None:
+def test_a_slow_call_that_its_check_continues_returns_the_response(fresh: bool) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -394,7 +394,7 @@ def test_a_slow_call_continued_by_its_check_returns_its_response(fresh: bool) ->
     assert len(ran) == 1
 
 
-def test_a_call_ends_with_the_deadline_of_its_request() -> None:
+def test_an_outbound_call_ends_with_the_deadline_of_its_request() -> None:
     def silent(connection: Connection) -> None:
         connection.request()
         connection.stop.wait(PATIENCE_SECONDS)
@@ -416,7 +416,7 @@ def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.Mo
     assert len(ran) == 1
 
 
-def test_a_call_answered_in_time_runs_no_slow_check() -> None:
+def test_a_call_with_a_fast_response_runs_no_slow_call_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
     with socket_server(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(
@@ -484,7 +484,7 @@ def endless_body(connection: Connection) -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [announced, endless_chunks, endless_body])
-def test_a_too_large_answer_is_refused_and_its_connection_closed(
+def test_a_too_large_response_is_rejected_and_its_connection_closed(
     behaviour: Callable[[Connection], None], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
@@ -545,7 +545,7 @@ def test_an_unaccepted_connection_raises_not_reached(monkeypatch: pytest.MonkeyP
             sock.close()
 
 
-def test_a_call_connects_to_the_first_address_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outbound_call_connects_to_the_first_working_address(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve_to(monkeypatch, "127.0.0.2", "127.0.0.1")
 
     with socket_server(good) as server:
@@ -614,21 +614,23 @@ def test_a_broken_connection_raises_connection_dropped_without_a_retry(behaviour
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_repeatable_call_succeeds_after_one_broken_connection(behaviour: Callable[[Connection], None]) -> None:
+def test_an_idempotent_outbound_call_succeeds_after_one_broken_connection(
+    behaviour: Callable[[Connection], None],
+) -> None:
     with socket_server(once(behaviour)) as server:
         assert post(server.url, repeat=True).status == 200
 
     assert [request for _, request in server.requests] == [server.requests[0][1]] * 2
 
 
-def test_a_repeatable_call_is_sent_at_most_twice() -> None:
+def test_an_idempotent_outbound_call_is_sent_at_most_twice() -> None:
     with socket_server(hang_up) as server, pytest.raises(ConnectionDropped):
         post(server.url, repeat=True)
 
     assert len(server.requests) == 2
 
 
-def test_a_refused_retry_after_a_dropped_call_raises_connection_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_retry_after_a_dropped_connection_raises_connection_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     failures: Iterator[OutboundError] = iter([ConnectionDropped("first"), NotReached("second")])
 
     def fail(*arguments: Any, **options: Any) -> Any:
@@ -646,7 +648,7 @@ def test_a_refused_retry_after_a_dropped_call_raises_connection_dropped(monkeypa
         *("http://127.0.0.1:99999/", "http://127.0.0.1:x/", "http://[::1/"),
     ],
 )
-def test_an_unusable_address_raises_not_reached(url: str) -> None:
+def test_an_unusable_address_raises_not_reached_error(url: str) -> None:
     with pytest.raises(NotReached):
         post(url)
 
@@ -675,7 +677,7 @@ def test_an_outbound_error_contains_no_request_data() -> None:
 # -- kept-alive connections
 
 
-def test_a_connection_is_reused_for_the_next_call() -> None:
+def test_an_outbound_connection_is_reused_for_the_next_call() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with socket_server(good) as server:
@@ -684,7 +686,7 @@ def test_a_connection_is_reused_for_the_next_call() -> None:
         assert server.served == [1, 1, 1]
 
 
-def test_headers_and_body_are_sent_in_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_headers_and_body_are_sent_in_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = http.client.HTTPConnection.send
 
@@ -764,7 +766,7 @@ def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
     return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
 
 
-def test_a_fresh_request_opens_a_new_connection() -> None:
+def test_a_request_with_the_fresh_option_opens_a_new_connection() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with socket_server(good) as server:
@@ -775,7 +777,7 @@ def test_a_fresh_request_opens_a_new_connection() -> None:
     assert closing == [False, True, True, False, True]
 
 
-def test_a_fresh_connection_is_closed_after_its_answer() -> None:
+def test_a_connection_of_the_fresh_option_is_closed_after_its_response() -> None:
     closed: list[bytes] = []
 
     def serve(connection: Connection) -> None:
@@ -788,7 +790,7 @@ def test_a_fresh_connection_is_closed_after_its_answer() -> None:
         wait_for(lambda: closed == [b""])
 
 
-def test_parallel_fresh_requests_never_share_a_connection() -> None:
+def test_parallel_requests_with_the_fresh_option_never_share_a_connection() -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
 
     with socket_server(good) as server:
@@ -802,14 +804,16 @@ def test_parallel_fresh_requests_never_share_a_connection() -> None:
 
 
 @pytest.mark.parametrize("behaviour", BREAKS)
-def test_a_broken_fresh_connection_raises_connection_dropped(behaviour: Callable[[Connection], None]) -> None:
+def test_a_broken_new_connection_raises_connection_dropped(behaviour: Callable[[Connection], None]) -> None:
     with socket_server(behaviour) as server, pytest.raises(ConnectionDropped):
         post_fresh(server.url)
 
 
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_a_fresh_request_without_an_answer_in_time_raises_timed_out(behaviour: Callable[[Connection], None]) -> None:
+def test_a_request_on_a_new_connection_without_a_response_in_time_raises_timed_out(
+    behaviour: Callable[[Connection], None],
+) -> None:
     with socket_server(behaviour) as server, pytest.raises(TimedOut):
         post_fresh(server.url)
 
@@ -823,14 +827,14 @@ def test_a_server_that_does_not_read_the_request_raises_timed_out() -> None:
         post_fresh(server.url, body=b" " * 50_000_000)
 
 
-def test_a_refused_fresh_connection_raises_not_reached() -> None:
+def test_a_refused_new_connection_raises_not_reached() -> None:
     with pytest.raises(NotReached):
         post_fresh(f"http://127.0.0.1:{free_port()}/bank")
 
 
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_connection_that_uses_the_whole_time_limit_sends_nothing(
+def test_no_request_is_sent_if_connecting_uses_the_whole_time_limit(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
 ) -> None:
     kind = module.TlsConnection if scheme == "https" else module.Connection
@@ -848,7 +852,7 @@ def test_a_connection_that_uses_the_whole_time_limit_sends_nothing(
 
 
 @pytest.mark.parametrize("handled", [NotReached("another call"), TimeoutError("of another kind")])
-def test_an_exception_being_handled_does_not_change_the_error_of_a_call(handled: Exception) -> None:
+def test_a_surrounding_exception_does_not_change_the_error_of_an_outbound_call(handled: Exception) -> None:
     def call_while_handling(url: str) -> None:
         try:
             raise handled
@@ -875,7 +879,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Refuse all connections. Return the list of the attempted addresses."""
+    """Refuse all connections. Return the list that records the attempted addresses."""
     addresses: list[str] = []
 
     def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
@@ -904,7 +908,7 @@ def test_a_private_host_is_neither_resolved_nor_connected_to(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "0x7f.1", "0"])
-def test_loopback_addresses_are_refused(host: str) -> None:
+def test_outbound_calls_to_loopback_addresses_are_rejected(host: str) -> None:
     with socket_server(good) as server:
         with pytest.raises(NotReached, match="the address is not public"):
             post(f"http://{host}:{server.port}/bank", public_only=True)
@@ -914,7 +918,7 @@ def test_loopback_addresses_are_refused(host: str) -> None:
 @EITHER_WAY
 @pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%lo"])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_public_name_with_a_private_address_is_refused(
+def test_a_public_host_name_with_a_private_address_is_rejected(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], address: str, scheme: str, fresh: bool
 ) -> None:
     resolve_to(monkeypatch, address)
@@ -925,7 +929,7 @@ def test_a_public_name_with_a_private_address_is_refused(
 
 
 @EITHER_WAY
-def test_private_addresses_of_a_name_are_skipped(
+def test_private_addresses_of_a_host_name_are_skipped(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     resolve_to(monkeypatch, "10.0.0.1", "203.0.114.7", "127.0.0.1", "::1", "2606:4700::1111", "64:ff9b::a00:1")
@@ -936,7 +940,7 @@ def test_private_addresses_of_a_name_are_skipped(
 
 
 @EITHER_WAY
-def test_a_name_is_resolved_and_checked_for_every_connection(
+def test_a_host_name_is_resolved_and_checked_for_every_connection(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=True, total_seconds=AMPLE)
@@ -952,7 +956,7 @@ def test_a_name_is_resolved_and_checked_for_every_connection(
 
 
 @EITHER_WAY
-def test_a_name_that_resolves_to_a_private_address_before_the_retry_is_refused(
+def test_a_host_name_that_resolves_to_a_private_address_before_the_retry_is_rejected(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], fresh: bool
 ) -> None:
     answers = iter(["203.0.114.7", "127.0.0.1"])
@@ -1001,7 +1005,7 @@ def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certifi.where", lambda: str(certificate))
 
 
-def test_an_untrusted_certificate_is_refused_before_anything_is_sent(tls: ssl.SSLContext) -> None:
+def test_an_untrusted_server_certificate_is_rejected_before_any_data_is_sent(tls: ssl.SSLContext) -> None:
     with socket_server(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
         post(server.url, repeat=True)
 
@@ -1015,7 +1019,7 @@ def test_a_ca_file_replaces_the_public_authorities(certificate: Path, tls: ssl.S
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_slow_tls_call_continued_by_its_check_returns_its_answer(certificate: Path, tls: ssl.SSLContext) -> None:
+def test_a_slow_tls_call_that_its_check_continues_returns_the_response(certificate: Path, tls: ssl.SSLContext) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -1068,13 +1072,15 @@ def trickled_handshake(connection: Connection) -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [hanging_handshake, trickled_handshake])
-def test_an_endless_tls_handshake_raises_not_reached(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_a_tls_handshake_that_never_ends_raises_not_reached(
+    behaviour: Callable[[Connection], None], fresh: bool
+) -> None:
     with socket_server(behaviour) as server, pytest.raises(NotReached):
         post(server.url.replace("http://", "https://"), total=SHORT, fresh=fresh)
 
 
 @pytest.mark.usefixtures("trusted")
-def test_the_limits_hold_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_of_outbound_calls_hold_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket_server(good, tls) as server:
         assert post(server.url).status == 200
     with socket_server(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
@@ -1098,7 +1104,7 @@ def test_a_tls_failure_after_the_request_raises_connection_dropped(tls: ssl.SSLC
 
 
 @pytest.mark.usefixtures("trusted")
-def test_fresh_tls_connections_share_one_context(tls: ssl.SSLContext) -> None:
+def test_new_tls_connections_share_one_tls_context(tls: ssl.SSLContext) -> None:
     module.tls_context.cache_clear()
 
     with socket_server(good, tls) as server:
@@ -1109,7 +1115,9 @@ def test_fresh_tls_connections_share_one_context(tls: ssl.SSLContext) -> None:
 
 
 @pytest.mark.usefixtures("trusted")
-def test_a_certificate_for_another_name_is_refused(monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext) -> None:
+def test_a_server_certificate_for_another_host_name_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext
+) -> None:
     resolve_to(monkeypatch, "127.0.0.1")
 
     with socket_server(good, tls) as server, pytest.raises(NotReached, match="no trusted TLS connection could be made"):
@@ -1126,6 +1134,6 @@ def _is_address(host: str) -> bool:
 
 
 def _is_closed(outbound: Outbound) -> bool:
-    """Return whether the server has closed the idle connection."""
+    """Return whether the server has closed the unused connection."""
     ((connection,),) = outbound._connections._idle.values()
     return connection_pool._is_readable(connection.sock)

@@ -1,4 +1,4 @@
-"""Pages: forms, cookies, and the security headers that restrict a page."""
+"""Web page helpers: forms, cookies, and the security headers that restrict a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def visit(body: bytes = b"", method: str = "POST", **headers: str) -> Visit:
     return Visit(Incoming(method=method, route="/", headers=sent, body=body, **members))
 
 
-def test_a_form_has_its_fields_in_order() -> None:
+def test_a_posted_form_has_its_fields_in_order() -> None:
     sent = visit(b"a=1&b=&a=%C3%A4+x")
 
     assert sent.fields == [("a", "1"), ("b", ""), ("a", "ä x")]
@@ -25,12 +25,12 @@ def test_a_form_has_its_fields_in_order() -> None:
     assert sent.field("c") == ""
 
 
-def test_fields_of_a_get_are_those_of_the_query() -> None:
+def test_form_fields_of_a_get_request_come_from_the_query() -> None:
     assert visit(b"a=9", "GET").values("a") == ["1", "2"]
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"a=" + b"x" * 70_000, b"&".join([b"a=1"] * 500), b"a=%ff"])
-def test_an_invalid_form_is_empty(body: bytes) -> None:
+def test_an_invalid_form_is_read_as_empty(body: bytes) -> None:
     assert visit(body).fields == []
 
 
@@ -47,7 +47,7 @@ def test_an_invalid_form_is_empty(body: bytes) -> None:
         ("\u00e9=\u00e9; name=x; name=y", "x"),
     ],
 )
-def test_a_missing_or_malformed_cookie_is_empty(header: str, value: str) -> None:
+def test_a_missing_or_malformed_cookie_is_read_as_empty(header: str, value: str) -> None:
     assert visit(cookie=header).cookie("name") == value
 
 
@@ -77,7 +77,7 @@ def test_an_invalid_url_is_not_added_to_the_csp(url: str) -> None:
     assert "form-action 'self';" in security_headers([url])["Content-Security-Policy"]
 
 
-def test_a_redirect_sends_no_referrer_and_is_not_cached() -> None:
+def test_a_page_redirect_sends_no_referrer_and_is_not_cached() -> None:
     answer = see_other("/next", "a=b")
 
     assert answer.status_code == 303

@@ -1,4 +1,4 @@
-"""Static files are served by names with a content hash. No other file of the folder is served."""
+"""Static files are served by names with a content hash. Other files of the folder are not served."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_file_is_served_under_its_content_hash_as_immutable(folder: Path) -> N
     assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
-def test_the_name_changes_with_the_content(folder: Path) -> None:
+def test_the_name_of_a_static_file_changes_with_its_content(folder: Path) -> None:
     before = StaticFiles([folder]).name("site.css")
     (folder / "site.css").write_text("b {}", encoding="utf-8")
 
@@ -35,7 +35,9 @@ def test_the_name_changes_with_the_content(folder: Path) -> None:
     assert StaticFiles([folder]).answer(before) is None
 
 
-def test_a_file_of_the_first_folder_takes_precedence(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_first_folder_with_a_static_file_takes_precedence(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "site.css").write_text("own {}", encoding="utf-8")
     statics = StaticFiles([other, folder])
@@ -46,11 +48,11 @@ def test_a_file_of_the_first_folder_takes_precedence(folder: Path, tmp_path_fact
 
 
 @pytest.mark.parametrize("name", ["site.css", "notes.txt", "../test_statics.py", ""])
-def test_names_without_a_hash_and_unknown_names_are_not_served(folder: Path, name: str) -> None:
+def test_static_files_without_a_hash_in_the_name_and_unknown_files_are_not_served(folder: Path, name: str) -> None:
     assert StaticFiles([folder]).answer(name) is None
 
 
-def test_the_name_of_a_missing_file_raises_key_error(folder: Path) -> None:
+def test_the_name_of_a_missing_static_file_raises_key_error(folder: Path) -> None:
     with pytest.raises(KeyError):
         StaticFiles([folder]).name("nothing.css")
 

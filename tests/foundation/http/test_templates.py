@@ -23,13 +23,13 @@ def test_values_in_templates_are_escaped(templates: Templates) -> None:
     assert templates.render("page.html", name="<b>{{ x }}") == "<p>&lt;B&gt;{{ X }}</p>"
 
 
-def test_a_missing_value_raises_undefined_error(templates: Templates, tmp_path: Path) -> None:
+def test_a_missing_template_value_raises_undefined_error(templates: Templates, tmp_path: Path) -> None:
     (tmp_path / "plain.html").write_text("<p>{{ name }}</p>", encoding="utf-8")
     with pytest.raises(jinja2.UndefinedError):
         templates.render("plain.html")
 
 
-def test_load_parses_all_templates(templates: Templates, tmp_path: Path) -> None:
+def test_load_parses_all_page_templates(templates: Templates, tmp_path: Path) -> None:
     templates.load()
     (tmp_path / "page.html").unlink()
 

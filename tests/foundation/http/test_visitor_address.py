@@ -1,4 +1,4 @@
-"""The address of a visitor is that of the connection, unless CloudFront proves the forwarded address."""
+"""The address of a visitor is the connection's address, unless a CloudFront secret proves the forwarded address."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ def test_a_request_through_cloudfront_has_the_address_of_its_viewer(secret: str,
         (BEHIND, {"cloudfront_viewer_address": VIEWER, "x_causeway_origin_secret": SECRET}),
     ],
 )
-def test_a_forwarded_address_is_not_trusted_without_the_secret(settings: Settings, headers: dict[str, str]) -> None:
+def test_a_forwarded_address_is_not_trusted_without_the_cloudfront_secret(
+    settings: Settings, headers: dict[str, str]
+) -> None:
     assert request(**headers).visitor_address(settings.cloudfront_secrets) == EDGE
 
 
-def test_the_digest_of_an_empty_secret_is_not_accepted() -> None:
+def test_the_digest_of_an_empty_cloudfront_secret_is_not_accepted() -> None:
     settings = replace(DIRECT, cloudfront_secrets=(hashlib.sha256(b"").hexdigest(),))
 
     assert request(cloudfront_viewer_address=f"{VIEWER}:1").visitor_address(settings.cloudfront_secrets) == EDGE

@@ -25,7 +25,7 @@ def request(
     query: dict[str, list[str]] | None = None,
     **event: Any,
 ) -> Request:
-    """Return a request as API Gateway sends it to the function."""
+    """Return a request in the format in which API Gateway sends it to the function."""
     return Request(
         {
             "requestContext": {"httpMethod": "POST", "resourcePath": "/tpp/token", "identity": {"sourceIp": "::1"}},
@@ -62,7 +62,7 @@ def test_a_request_has_method_route_body_headers_and_query() -> None:
     assert found.identity["sourceIp"] == "::1"
 
 
-def test_an_empty_request_is_read() -> None:
+def test_a_request_without_body_headers_and_query_is_read() -> None:
     found = incoming(pathParameters=None)
 
     assert found.body == b""
@@ -82,11 +82,11 @@ def test_an_empty_request_is_read() -> None:
         ("", True, b""),
     ],
 )
-def test_the_body_is_read_as_exact_bytes(body: bytes | str, encoded: bool, read: bytes) -> None:
+def test_the_request_body_is_read_as_exact_bytes(body: bytes | str, encoded: bool, read: bytes) -> None:
     assert incoming(body, isBase64Encoded=encoded).body == read
 
 
-def test_a_valid_request_id_is_kept_and_an_invalid_one_replaced() -> None:
+def test_a_valid_request_id_is_kept_and_an_invalid_request_id_is_replaced() -> None:
     good = incoming(b"", {"X-REQUEST-ID": ID})
     bad = incoming(b"", {"x-request-id": f"{ID}\n"})
     absent = incoming(b"")
@@ -100,7 +100,7 @@ def test_a_valid_request_id_is_kept_and_an_invalid_one_replaced() -> None:
         assert found.request_id != ID
 
 
-def test_query_parameters_are_read_and_a_duplicate_is_refused() -> None:
+def test_query_parameters_are_read_and_duplicates_are_rejected() -> None:
     assert incoming(query={"page": ["1"], "limit": ["20"]}).parameters() == {"page": "1", "limit": "20"}
     assert incoming().parameters() == {}
     assert refused(incoming(query={"page": ["1", "2"]}).parameters) == ("repeated", "a parameter is present twice")
@@ -110,14 +110,14 @@ def test_query_parameters_are_read_and_a_duplicate_is_refused() -> None:
 @pytest.mark.parametrize(
     "content_type", [None, "", "application/json", "Application/JSON", "application/json; charset=utf-8"]
 )
-def test_json_numbers_keep_their_digits(content_type: str | None) -> None:
+def test_json_numbers_in_a_request_keep_their_digits(content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
 
     assert incoming(b'{"amount":1.10}', headers).json() == {"amount": Decimal("1.10")}
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", FORM, "json", "application/jsonx"])
-def test_json_with_another_content_type_is_refused(content_type: str) -> None:
+def test_json_with_another_content_type_is_rejected(content_type: str) -> None:
     assert refused(incoming(b"{}", {"content-type": content_type}).json) == (
         "type",
         "Content-Type must be application/json",
@@ -125,7 +125,7 @@ def test_json_with_another_content_type_is_refused(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"NaN", b'{"a":1,"a":2}', b"[" * 60_000])
-def test_invalid_json_is_refused(body: bytes) -> None:
+def test_a_request_body_with_invalid_json_is_rejected(body: bytes) -> None:
     kind, reason = refused(incoming(body).json)
 
     assert kind == "json"
@@ -151,11 +151,11 @@ def test_a_form_is_read_without_empty_parameters() -> None:
         (b"&".join(b"a%d=1" % number for number in range(101)), "the body is not a UTF-8 form"),
     ],
 )
-def test_an_ambiguous_or_malformed_form_is_refused(body: bytes, reason: str) -> None:
+def test_an_ambiguous_or_malformed_form_is_rejected(body: bytes, reason: str) -> None:
     assert refused(incoming(body, {"content-type": FORM}).form) == ("form", reason)
 
 
-def test_a_body_of_the_maximum_size_is_read_and_a_larger_one_is_refused() -> None:
+def test_a_body_of_the_maximum_size_is_read_and_a_larger_body_is_rejected() -> None:
     largest = b'"' + b"x" * (BODY_BYTES - 2) + b'"'
 
     assert len(incoming(largest).json()) == BODY_BYTES - 2
@@ -176,7 +176,7 @@ def test_a_json_response_preserves_digits_and_is_not_cached() -> None:
     }
 
 
-def test_a_redirect_is_a_303_without_referrer() -> None:
+def test_a_redirect_response_has_status_303_and_no_referrer() -> None:
     answer = web.redirect("https://tpp.example.com/callback?code=a")
 
     assert answer.status_code == 303
@@ -249,7 +249,7 @@ def test_a_route_may_have_its_own_error_handler() -> None:
     assert sent(chalice, "GET", "/data")["body"] == '{"error":"LookupError"}'
 
 
-def test_one_view_may_serve_many_methods_and_paths() -> None:
+def test_one_view_may_handle_many_methods_and_paths() -> None:
     routes = Routes[str](__name__, failed)
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
     for place in ("/a", "/a/{secret}", "/a/b-c"):

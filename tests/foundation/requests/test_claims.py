@@ -1,4 +1,4 @@
-"""Claims: a name is free, claimed or answered, and belongs to one request until it expires."""
+"""Claims of names: a name is unclaimed, claimed or answered, and the claim belongs to one request until it expires."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_name_can_be_claimed_once_until_the_claim_expires(causeway: Causeway, 
     store(causeway, claims.put(claim, "an answer"))
 
 
-def test_the_answer_is_sealed_and_opened_for_the_same_request_only(
+def test_a_claimed_response_is_encrypted_and_decrypted_for_the_same_request_only(
     causeway: Causeway, claims: Claims, claim: Claim
 ) -> None:
     store(causeway, claims.put(claim))
@@ -56,7 +56,7 @@ def test_the_answer_is_sealed_and_opened_for_the_same_request_only(
         claims.find(Claim(KIND, claim.name, "another digest"), item)
 
 
-def test_only_the_attempt_that_holds_a_claim_can_store_its_answer(
+def test_only_the_attempt_that_holds_a_claim_can_store_its_response(
     causeway: Causeway, claims: Claims, claim: Claim
 ) -> None:
     store(causeway, claims.put(claim))

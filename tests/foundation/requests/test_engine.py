@@ -1,4 +1,6 @@
-"""The engine repeats a decision after a conflict, and finds out whether a write with a lost response was applied."""
+"""The engine repeats a decision after a write conflict, and determines whether a write with a lost response was
+applied.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,9 @@ ROWS = "idempotency"
 
 
 class Line:
-    """A connection to DynamoDB that records calls and, like some emulators, ignores transaction tokens.
+    """A connection to DynamoDB that records calls and ignores transaction tokens, as some emulators do.
 
-    ``losses`` lists the lost responses: whether the call was executed, or ``None`` for a received response.
+    ``losses`` lists for each call whether it was executed before its response was lost, or ``None`` for no loss.
     ``meanwhile`` lists the concurrent writes before the next write.
     """
 
@@ -103,7 +105,7 @@ def key() -> Key:
 
 
 def others(key: Key, **members: Any) -> Callable[[], object]:
-    """Return a concurrent write of another request, which is not recorded."""
+    """Return a write of a concurrent request. The write is not recorded."""
     item = {name: _typed(value) for name, value in {**key[1], **members}.items()}
     return lambda: send("dynamodb", "PutItem", {"TableName": f"causeway-local-{key[0]}", "Item": item})
 
@@ -125,14 +127,16 @@ def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callabl
     return decide
 
 
-def test_a_decision_makes_one_read_and_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
+def test_a_decision_without_conflict_makes_one_read_and_one_write(
+    engine: Engine, line: Line, key: Key, store: Store
+) -> None:
     assert engine.carry_out(count_up(key), engine.read([key])) == 1
 
     assert line.calls == ["BatchGetItem", "TransactWriteItems"]
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_conflicting_decision_is_repeated_on_the_returned_item_without_a_read(
+def test_a_conflicting_decision_is_repeated_with_the_returned_item_and_no_read(
     engine: Engine, line: Line, key: Key
 ) -> None:
     seen: list[int] = []
@@ -151,12 +155,12 @@ def test_repeated_conflicts_raise_a_conflict_error(engine: Engine, line: Line, k
     assert line.calls.count("TransactWriteItems") == ATTEMPTS
 
 
-def test_if_busy_replaces_the_conflict_error(engine: Engine, line: Line, key: Key) -> None:
+def test_if_busy_replaces_the_conflict_error_of_a_decision(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
 
 
-def test_a_refused_put_returns_the_answer_for_the_existing_item_without_a_read(
+def test_a_rejected_put_returns_the_response_for_the_existing_item_without_a_read(
     engine: Engine, line: Line, key: Key
 ) -> None:
     line.meanwhile = [others(key, count=5)]
@@ -168,7 +172,7 @@ def test_a_refused_put_returns_the_answer_for_the_existing_item_without_a_read(
     assert line.calls == ["PutItem"]
 
 
-def test_further_required_items_are_read_in_one_batch(engine: Engine, line: Line, key: Key) -> None:
+def test_further_items_that_a_decision_requires_are_read_in_one_batch(engine: Engine, line: Line, key: Key) -> None:
     more = [(ROWS, {"claim": new_id()}) for _ in range(2)]
 
     def decide(facts: Facts) -> Outcome[list[Item | None]]:
@@ -179,20 +183,20 @@ def test_further_required_items_are_read_in_one_batch(engine: Engine, line: Line
     assert line.calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_refusal_with_writes_is_raised_after_its_writes(engine: Engine, key: Key, store: Store) -> None:
+def test_a_refusal_with_writes_is_raised_after_the_writes(engine: Engine, key: Key, store: Store) -> None:
     with pytest.raises(LookupError):
         engine.carry_out(lambda _: Outcome(LookupError(), [Put(*key)]), Facts())
 
     assert store.get(*key) == key[1]
 
 
-def test_a_single_put_uses_no_transaction(engine: Engine, line: Line, key: Key) -> None:
+def test_a_decision_with_a_single_put_uses_no_transaction(engine: Engine, line: Line, key: Key) -> None:
     engine.carry_out(lambda _: Outcome(None, [Put(*key, absent("claim"))]), Facts())
     assert line.calls == ["PutItem"]
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_repeatable_update_uses_a_transaction_only_after_a_lost_response(
+def test_an_idempotent_update_uses_a_transaction_only_after_a_lost_response(
     engine: Engine, line: Line, key: Key, store: Store, applied: bool
 ) -> None:
     once = Update(*key, add={"members": frozenset({"a"})})
@@ -214,7 +218,7 @@ def test_deliveries_are_written_with_the_outcome_and_then_dispatched(
     assert store.get(*deliveries.key) is not None
 
 
-def test_an_unwritten_outcome_is_neither_dispatched_nor_reported(
+def test_an_outcome_that_was_not_written_is_neither_dispatched_nor_reported(
     engine: Engine, line: Line, key: Key, dispatched: list[object]
 ) -> None:
     reports: list[str] = []
@@ -229,7 +233,7 @@ def test_an_unwritten_outcome_is_neither_dispatched_nor_reported(
 
 
 @pytest.mark.parametrize("proof", ["a delivery", "an item of its own"])
-def test_an_outcome_with_lost_responses_is_found_by_its_proof(
+def test_a_written_outcome_with_lost_responses_is_found_by_its_proof_item(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
     line.losses = [True, *[False] * 40]
@@ -240,7 +244,9 @@ def test_an_outcome_with_lost_responses_is_found_by_its_proof(
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_retry_that_conflicts_with_its_own_write_succeeds(engine: Engine, line: Line, key: Key) -> None:
+def test_a_retried_write_that_conflicts_with_its_own_first_attempt_succeeds(
+    engine: Engine, line: Line, key: Key
+) -> None:
     seen: list[int] = []
     line.losses = [True]
 
@@ -249,7 +255,7 @@ def test_a_retry_that_conflicts_with_its_own_write_succeeds(engine: Engine, line
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_an_outcome_with_lost_responses_and_no_proof_raises_store_unavailable(
+def test_an_outcome_with_lost_responses_and_no_proof_item_raises_store_unavailable(
     engine: Engine, line: Line, key: Key, applied: bool
 ) -> None:
     line.losses = [applied, *[False] * 40]
@@ -258,7 +264,7 @@ def test_an_outcome_with_lost_responses_and_no_proof_raises_store_unavailable(
         engine.carry_out(count_up(key), engine.read([key]))
 
 
-def test_a_failed_write_of_the_caller_raises_condition_failed(engine: Engine, key: Key) -> None:
+def test_a_failed_write_that_the_caller_adds_raises_condition_failed(engine: Engine, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     alongside = [Put(*other, Attr("claim").exists())]
 
@@ -266,7 +272,7 @@ def test_a_failed_write_of_the_caller_raises_condition_failed(engine: Engine, ke
         engine.carry_out(count_up(key), engine.read([key]), alongside=alongside)
 
 
-def test_a_failed_write_of_the_caller_prevails_over_a_conflict(engine: Engine, line: Line, key: Key) -> None:
+def test_a_failed_write_of_the_caller_takes_precedence_over_a_conflict(engine: Engine, line: Line, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     line.meanwhile = [others(key, count=1)]
 
@@ -274,7 +280,7 @@ def test_a_failed_write_of_the_caller_prevails_over_a_conflict(engine: Engine, l
         engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other, Attr("claim").exists())])
 
 
-def test_the_proof_is_checked_for_the_latest_attempt(engine: Engine, line: Line, key: Key) -> None:
+def test_the_proof_item_is_checked_for_the_latest_attempt(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5)]
     line.losses = [None, True, *[False] * 40]
     any_attempt = Proof([key], lambda item: item["count"] > 5)
@@ -282,7 +288,7 @@ def test_the_proof_is_checked_for_the_latest_attempt(engine: Engine, line: Line,
     assert engine.carry_out(count_up(key, proof=any_attempt), engine.read([key])) == 6
 
 
-def test_a_failed_condition_within_a_decision_repeats_the_decision(engine: Engine, key: Key) -> None:
+def test_a_condition_that_fails_within_a_decision_repeats_the_decision(engine: Engine, key: Key) -> None:
     failures = [ConditionFailed([None], [0])]
 
     def decide(_: Facts) -> Outcome[str]:
@@ -293,7 +299,7 @@ def test_a_failed_condition_within_a_decision_repeats_the_decision(engine: Engin
     assert engine.carry_out(decide) == "decided"
 
 
-def test_a_repeatable_update_removes_members_of_a_set(engine: Engine, key: Key, store: Store) -> None:
+def test_an_idempotent_update_removes_members_of_a_set(engine: Engine, key: Key, store: Store) -> None:
     store.put(key[0], {**key[1], "members": frozenset({"a", "b"})})
     once = Update(*key, delete={"members": frozenset({"a"})})
 
@@ -301,7 +307,7 @@ def test_a_repeatable_update_removes_members_of_a_set(engine: Engine, key: Key, 
     assert store.get(*key) == {**key[1], "members": frozenset({"b"})}
 
 
-def test_a_write_of_the_caller_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:
+def test_a_write_that_the_caller_adds_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:
     other: Key = (ROWS, {"claim": new_id()})
 
     engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other)])
@@ -317,12 +323,12 @@ def test_try_to_suppresses_storage_errors_only() -> None:
         try_to(lambda: int("one"), "not written")
 
 
-def test_an_engine_without_a_queue_refuses_deliveries(store: Store, key: Key) -> None:
+def test_an_engine_without_a_queue_rejects_deliveries(store: Store, key: Key) -> None:
     with pytest.raises(TypeError, match="dispatches no deliveries"):
         Engine(store).carry_out(lambda _: Outcome(None, deliveries=Deliveries()), Facts())
 
 
-def test_facts_permit_only_writes_that_may_succeed(key: Key) -> None:
+def test_facts_of_a_decision_permit_only_writes_that_may_succeed(key: Key) -> None:
     write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
 
     assert Facts().permits(write)

@@ -22,14 +22,14 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 def done(*arguments: str, stdin: str | None = None) -> Any:
-    """Run a command that must succeed. Return its JSON document."""
+    """Run a command that must succeed. Return the JSON document that the command prints."""
     result = run(*arguments, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
 
 
 def refused(*arguments: str, stdin: str | None = None) -> str:
-    """Run a command that must fail. Return its error, which is equal in text and JSON output."""
+    """Run a command that must fail. Return the error, which must be equal in text and JSON output."""
     spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
     for result in (spoken, printed):
         assert result.exit_code == 1, result.output

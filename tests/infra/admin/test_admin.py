@@ -1,4 +1,4 @@
-"""The operator's command line: effects, errors in one sentence, and secrets that are printed once."""
+"""Operator's command line: effects of commands, errors in one sentence, and secrets that are printed only once."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ COMMANDS = [(group, command) for group, commands in GROUPS.items() for command i
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
+    """Connect the operator's commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
 
 @pytest.fixture
 def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """Connect the commands with a deployed stage that uses the same tables."""
+    """Connect the operator's commands with a deployed stage that uses the same tables."""
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": "causeway-local"}
     hub = bootstrap.Hub(Settings.from_environment(settings), ManualClock(START))
     monkeypatch.setattr(connection, "connect", lambda: hub)
@@ -100,7 +100,7 @@ def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.
 
 @pytest.fixture
 def bic(causeway: Causeway) -> Iterator[str]:
-    """Provide an unused BIC. Remove a bank registered with it afterwards, because other tests count banks."""
+    """Provide an unused BIC. Afterwards, remove a bank registered with the BIC, because other tests count banks."""
     made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
     yield made
     with contextlib.suppress(UnknownBank):
@@ -244,7 +244,7 @@ def test_a_bank_with_a_changed_api_version_gets_the_scopes_of_the_new_version(bi
 
 
 def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
-    """Return for each API key whether the bank accepts it."""
+    """Map each API key to whether the bank accepts the key."""
     bank = causeway.hub.openbanking.banks.get(bic)
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
@@ -296,7 +296,7 @@ def test_an_overlap_outside_0_to_30_days_exits_with_code_2(command: tuple[str, .
 
 @pytest.fixture
 def forgetting(causeway: Causeway) -> Iterator[None]:
-    """Remove the demonstration banks afterwards, because other tests count banks."""
+    """Remove the demonstration banks after the test, because other tests count banks."""
     yield
     for profile in PROFILES:
         with contextlib.suppress(UnknownBank):
@@ -370,7 +370,7 @@ def test_banks_remove_asks_for_confirmation(causeway: Causeway, bic: str) -> Non
         ("show", "no such thing"),
     ],
 )
-def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
+def test_a_command_for_an_unknown_bank_is_rejected(arguments: tuple[str, ...]) -> None:
     assert refused("banks", *arguments) == f"no bank has the BIC {arguments[1]}"
 
 
@@ -397,13 +397,13 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
         (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
     ],
 )
-def test_a_bank_with_an_invalid_member_is_refused(bic: str, more: list[str], reason: str) -> None:
+def test_registering_a_bank_with_an_invalid_member_is_rejected(bic: str, more: list[str], reason: str) -> None:
     assert refused(*new_bank(bic, *more)).startswith(reason)
     assert refused("banks", "show", bic) == f"no bank has the BIC {bic}"
 
 
 @pytest.mark.parametrize("bad", ["DEUT", "DEUTDEFF5", "DEUT00FF", "", "ÄÖÜßDEFF"])
-def test_an_invalid_bic_is_refused(bad: str) -> None:
+def test_registering_a_bank_with_an_invalid_bic_is_rejected(bad: str) -> None:
     assert "bic " in refused(*new_bank(bad))
 
 
@@ -567,7 +567,7 @@ def test_banks_test_removes_control_characters_from_the_message_of_a_bank(causew
     assert len(answer) <= 200
 
 
-def test_the_probe_reads_the_certificate_subject_of_a_trusted_bank(
+def test_banks_test_reads_the_certificate_subject_of_a_trusted_bank(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate = self_signed(tmp_path)
@@ -720,7 +720,9 @@ def test_an_account_page_code_links_a_user_once(causeway: Causeway, stranger: st
     assert causeway.hub.website.users.get(stranger).manager_id == 1
 
 
-def test_a_code_stays_valid_after_a_link_to_an_unknown_programme_manager(causeway: Causeway, stranger: str) -> None:
+def test_an_account_page_code_is_valid_after_a_link_to_an_unknown_programme_manager(
+    causeway: Causeway, stranger: str
+) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
 
     assert refused("users", "link", code, "--manager", "77").startswith("there is no programme manager 77")
@@ -831,7 +833,7 @@ def test_clients_list_omits_archived_clients_unless_requested_or_restored(causew
         ("test-event", "nobody"),
     ],
 )
-def test_an_unknown_client_is_refused(arguments: tuple[str, ...]) -> None:
+def test_a_command_for_an_unknown_client_is_rejected(arguments: tuple[str, ...]) -> None:
     assert refused("clients", *arguments) == "no client has the id nobody"
 
 
@@ -844,7 +846,7 @@ def test_an_unknown_client_is_refused(arguments: tuple[str, ...]) -> None:
         (["--title", "a", "--registration-number", "a\nb"], "registration_number must be 1 to 128 printable"),
     ],
 )
-def test_a_client_with_an_invalid_member_is_refused(owner: str, more: list[str], reason: str) -> None:
+def test_registering_a_client_with_an_invalid_member_is_rejected(owner: str, more: list[str], reason: str) -> None:
     assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
 
 
@@ -926,7 +928,7 @@ def test_clients_show_lists_changes_with_author_time_and_values(causeway: Causew
     assert lines[2].endswith("updated      title: Renamed")
 
 
-def test_a_client_with_an_unregistered_owner_is_refused() -> None:
+def test_registering_a_client_with_an_unknown_owner_is_rejected() -> None:
     assert refused("clients", "add", "--owner", "nobody@example.com", "--title", "a") == (
         "no user has the email nobody@example.com: register one with `users add`"
     )
@@ -982,7 +984,7 @@ def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_not
     assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
 
 
-def test_an_invalid_events_url_is_refused(causeway: Causeway) -> None:
+def test_registering_an_invalid_events_url_is_rejected(causeway: Causeway) -> None:
     set_url = ("clients", "events-url", causeway.tpp.client_id)
 
     for wrong in (set_url, (*set_url, EVENTS_URL, "--none")):
@@ -1092,7 +1094,7 @@ def test_consents_show_prints_no_last_used_day_for_an_unused_consent(causeway: C
 
 
 @pytest.mark.parametrize("command", ["show", "revoke"])
-def test_an_unknown_consent_is_refused(command: str) -> None:
+def test_a_command_for_an_unknown_consent_is_rejected(command: str) -> None:
     assert refused("consents", command, "nobody") == "there is no consent nobody"
 
 
@@ -1203,7 +1205,7 @@ def stack_file(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
-def test_without_settings_commands_use_the_running_local_stack(stack_file: Path) -> None:
+def test_operator_commands_without_settings_use_the_running_local_stack(stack_file: Path) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
 
     for stage in ({}, {"STAGE": "local"}):
@@ -1284,21 +1286,21 @@ def as_a_process(*arguments: str, **variables: str) -> subprocess.CompletedProce
     return subprocess.run(command, env=environ | variables, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_a_process_without_a_running_stack_prints_the_error_as_json(tmp_path: Path) -> None:
+def test_an_operator_command_without_a_running_stack_prints_the_error_as_json(tmp_path: Path) -> None:
     result = as_a_process("banks", "list", "--json", CAUSEWAY_STACK_FILE=str(tmp_path / "none"))
 
     assert (result.returncode, result.stderr) == (1, "")
     assert json.loads(result.stdout)["error"].startswith("no local stack is running")
 
 
-def test_a_missing_setting_is_reported_in_one_sentence() -> None:
+def test_a_missing_operator_setting_is_reported_in_one_sentence() -> None:
     result = as_a_process("banks", "list", STAGE="dev")
 
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == "Error: PUBLIC_URL: must be set outside the local stage\n"
 
 
-def test_a_process_with_aws_credentials_and_no_stage_exits_with_1(stack_file: Path) -> None:
+def test_an_operator_command_with_aws_credentials_and_no_stage_exits_with_1(stack_file: Path) -> None:
     result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_PROFILE="production")
 
     assert (result.returncode, result.stdout) == (1, "")
@@ -1307,7 +1309,7 @@ def test_a_process_with_aws_credentials_and_no_stage_exits_with_1(stack_file: Pa
     )
 
 
-def test_a_stack_that_does_not_respond_is_reported_in_one_sentence(stack_file: Path) -> None:
+def test_a_local_stack_that_does_not_respond_is_reported_in_one_sentence(stack_file: Path) -> None:
     result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_MAX_ATTEMPTS="1")
 
     assert result.returncode == 1

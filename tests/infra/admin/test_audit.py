@@ -1,4 +1,4 @@
-"""The audit trail records who ran which command, and detects every change of an exported line."""
+"""The audit trail records each command with its author, and every change of an exported line is detected."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
-    """Return the exported file, its printed digest, and its lines."""
+    """Export the audit trail. Return the exported file, the printed digest, and the lines of the file."""
     file = tmp_path / "audit.jsonl"
     causeway.clock.advance(600)
     made = done("audit", "export", "--since", "1h", "--out", str(file))
@@ -122,7 +122,7 @@ def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path:
 
 
 def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
-    """Return the lines found in a log whose only line was logged in the last second of a period."""
+    """Return the log lines that are found for a period whose last second contains the only log line."""
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps({"message": "consent ended", "timestamp": timestamp(end)}), "utf-8")
     return list(LocalLog(path).search(["consent ended"], end - 60, end))
@@ -135,7 +135,7 @@ def test_audit_export_includes_a_change_of_the_current_second(causeway: Causeway
 
 
 @pytest.mark.parametrize("until", ["1h", "2h"])
-def test_a_period_that_ends_before_it_begins_is_refused(causeway: Causeway, tmp_path: Path, until: str) -> None:
+def test_an_audit_period_that_ends_before_it_begins_is_rejected(causeway: Causeway, tmp_path: Path, until: str) -> None:
     out = tmp_path / "audit.jsonl"
 
     assert refused("audit", "export", "--since", "1h", "--until", until, "--out", str(out)) == (
@@ -221,7 +221,7 @@ def test_audit_verify_finds_changed_removed_and_reordered_lines(alter: Any, prob
     assert audit.find_problem(alter(lines), None) == problem
 
 
-def test_recomputed_digests_of_a_changed_file_differ_from_the_printed_digest() -> None:
+def test_new_digests_of_a_changed_audit_file_differ_from_the_printed_digest() -> None:
     printed = list(audit.chain([{"by": "a"}]))[-1]["digest"]
 
     anew = list(audit.chain([{"by": "b"}]))
@@ -229,7 +229,7 @@ def test_recomputed_digests_of_a_changed_file_differ_from_the_printed_digest() -
 
 
 def exported_file(tmp_path: Path) -> tuple[Path, str]:
-    """Write a file as ``audit export`` does, with a line separator in a title. Return the file and its digest."""
+    """Write an ``audit export`` file with a line separator in a title. Return the file and its digest."""
     lines = list(audit.chain([{"by": "a"}, {"by": "b", "title": "One\u2028two"}]))
     file = tmp_path / "audit.jsonl"
     file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
@@ -243,7 +243,7 @@ def test_audit_verify_accepts_line_separators_in_titles_and_uppercase_digests(tm
 
 
 @pytest.mark.parametrize("digest", ["", "5f0c", "g" * 64, "0" * 65, "0" * 64 + "\n"])
-def test_an_invalid_digest_is_refused(tmp_path: Path, digest: str) -> None:
+def test_audit_verify_rejects_an_invalid_digest(tmp_path: Path, digest: str) -> None:
     assert refused("audit", "verify", str(exported_file(tmp_path)[0]), "--digest", digest) == (
         "a digest has 64 hexadecimal digits"
     )
@@ -273,7 +273,7 @@ def test_an_unreadable_audit_file_is_reported_with_path_and_reason(tmp_path: Pat
 
 
 def test_the_operator_log_records_all_commands_except_read_only_ones() -> None:
-    """The name of a command decides whether it is recorded. List each new read-only command here."""
+    """The name of a command determines whether the command is recorded. List each new read-only command here."""
     names = [command.name or "" for command in program.registered_commands]
     for group in (each.typer_instance for each in program.registered_groups):
         assert group is not None

@@ -143,7 +143,7 @@ def test_a_certificate_is_blocked_and_unblocked_by_file(causeway: Causeway, tmp_
         (("--file", __file__), "this is not a PEM certificate"),
     ],
 )
-def test_an_invalid_certificate_identification_is_refused(which: tuple[str, ...], reason: str) -> None:
+def test_an_invalid_certificate_identification_is_rejected(which: tuple[str, ...], reason: str) -> None:
     for command in ("block", "unblock"):
         assert reason in refused("certificates", command, *which)
 
@@ -166,7 +166,7 @@ def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def explain(*options: str) -> tuple[int, Any]:
-    """Run ``certificates explain``. Return its exit code and its document."""
+    """Run ``certificates explain``. Return the exit code and the printed document."""
     ran = run("certificates", "explain", *options, "--json")
     return ran.exit_code, json.loads(ran.stdout)
 

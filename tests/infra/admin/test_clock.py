@@ -18,7 +18,7 @@ TIME = {"now": "2026-03-09T09:00:00+00:00", "offset_seconds": 604_800}
 
 
 class Stack:
-    """The requests of the command, and the responses of the stack."""
+    """A fake stack that records the requests of the command and returns prepared responses."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str, str, Any]] = []
@@ -94,7 +94,7 @@ def test_clock_advance_prints_the_new_time_and_the_offset(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("span", ["week", "7", "1.5d", "7y", "d", ""])
-def test_an_invalid_time_span_is_refused_before_any_request(stack: Stack, span: str) -> None:
+def test_clock_advance_rejects_an_invalid_time_span_before_any_request(stack: Stack, span: str) -> None:
     assert "is not a time span: use 90s, 30m, 12h, 7d or 2w" in refused("clock", "advance", span)
     assert stack.sent == []
 

@@ -1,4 +1,4 @@
-"""Titles that look alike have the same skeleton. Distinguishable titles have different skeletons."""
+"""Titles that look alike have the same skeleton (comparison form). Distinguishable titles have different skeletons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_titles_that_look_alike_have_the_same_skeleton(other: str) -> None:
     assert skeleton(other) == skeleton("Budget Friend")
 
 
-def test_letter_pairs_that_look_like_one_letter_have_its_skeleton() -> None:
+def test_letter_pairs_that_look_like_one_letter_have_the_skeleton_of_the_letter() -> None:
     assert skeleton("Modern vvallet") == skeleton("Modem Wallet")
 
 

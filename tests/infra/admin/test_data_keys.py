@@ -1,4 +1,4 @@
-"""The commands for data keys reseal all records and remove unused keys."""
+"""The data key commands reencrypt all records and remove unused keys."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def work_for(causeway: Causeway, passes: int) -> None:
-    """Run the scheduled resealing until ``passes`` passes are complete."""
+    """Run the scheduled reencryption until ``passes`` passes are complete."""
     for _ in range(passes):
         causeway.clock.advance(SETTLE_SECONDS)
         causeway.hub.resealing.run(causeway.clock.monotonic() + 1)
 
 
-def test_a_data_key_is_removable_after_a_reseal_and_35_days(causeway: Causeway) -> None:
+def test_a_data_key_is_removable_35_days_after_reencryption(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     old = max(causeway.hub.keyring.data_keys())
     assert done("keys", "rotate-data") == {"data_key": old + 1}

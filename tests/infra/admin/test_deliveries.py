@@ -203,7 +203,7 @@ def test_deliveries_resend_queues_all_pending_deliveries_of_a_receiver(causeway:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--bank", ALPHA, "--manager", "1"), ("some-id", "--bank", ALPHA)])
-def test_resend_takes_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -> None:
+def test_deliveries_resend_accepts_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -> None:
     assert "pass an id, or one of --bank, --client and --manager" in run("deliveries", "resend", *arguments).stderr
 
 
@@ -236,11 +236,11 @@ def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(causeway: 
         (("resend", "nothing"), "no delivery has the id nothing"),
     ],
 )
-def test_invalid_delivery_arguments_are_refused_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_delivery_arguments_are_rejected_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     assert sentence in refused("deliveries", *arguments)
 
 
-def test_resending_a_payment_is_refused(causeway: Causeway) -> None:
+def test_resending_a_payment_delivery_is_rejected(causeway: Causeway) -> None:
     made = causeway.hub.delivery.outbox.record(
         "payment", "/tpp/payments", body="{}", receiver=f"bank#{ALPHA}", bic=ALPHA, client_id="one"
     )
@@ -279,7 +279,7 @@ def test_deliveries_list_accepts_a_lowercase_bic_with_branch_code_xxx(causeway: 
     assert done("deliveries", "list", "--bank", f"{bic.lower()}xxx") == done("deliveries", "list", "--bank", bic)
 
 
-def test_an_unknown_bank_or_client_is_refused() -> None:
+def test_deliveries_of_an_unknown_bank_or_client_are_rejected() -> None:
     for command in (("list",), ("resend-failed", "--since", "1d")):
         assert refused("deliveries", *command, "--bank", "NOSUGB21").startswith("no bank has the BIC NOSUGB21")
         assert refused("deliveries", *command, "--client", new_uuid()).startswith("no client has the id")

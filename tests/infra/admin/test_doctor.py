@@ -1,4 +1,4 @@
-"""``doctor`` reports inconsistencies, repairs them only on request, and can be resumed."""
+"""``doctor`` reports inconsistencies and repairs them only on request. An interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.openbanking.payments import Pisp
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connect the commands with the test service, and record them as on a deployed stage."""
+    """Connect the commands with the test service. The commands are recorded as on a deployed stage."""
 
     def connect() -> Hub:
         operator_log.record(causeway.hub)
@@ -51,7 +51,7 @@ def test_doctor_reports_consistent_tables(causeway: Causeway) -> None:
     assert run("doctor").stdout == "The tables are consistent.\n"
 
 
-def test_a_report_of_some_tables_states_that_the_others_were_not_compared(causeway: Causeway, lost: str) -> None:
+def test_a_doctor_report_of_some_tables_states_which_tables_were_not_compared(causeway: Causeway, lost: str) -> None:
     consistent = "Consistent from ledger on; earlier tables and items were not compared.\n"
 
     assert run("doctor", "--from", "ledger").stdout == consistent
@@ -78,7 +78,7 @@ def test_doctor_names_inconsistencies_and_changes_nothing(causeway: Causeway, lo
     assert {table: items(causeway, table) for table in before} == before
 
 
-def test_each_finding_of_a_json_report_has_a_remedy(causeway: Causeway, lost: str) -> None:
+def test_each_finding_of_a_json_doctor_report_has_a_remedy(causeway: Causeway, lost: str) -> None:
     findings = json.loads(run("doctor", "--from", "authorizations", "--json").stdout)["findings"]
 
     [request] = items(causeway, "authorizations")
@@ -134,7 +134,7 @@ def test_doctor_mend_reports_repaired_and_unrepaired_inconsistencies_separately(
     assert "4 inconsistent: 3 mended, 1 is left for you.\n" in after
 
 
-def test_a_record_changed_during_the_repair_is_left_for_the_next_run(
+def test_a_record_changed_during_a_doctor_repair_is_left_for_the_next_run(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "repair", lambda hub, wrong: False)
@@ -145,7 +145,7 @@ def test_a_record_changed_during_the_repair_is_left_for_the_next_run(
     assert "1 inconsistent: 0 mended, 1 is left for another --mend, 0 are left for you." in report
 
 
-def test_a_stored_card_api_response_is_reported_once_with_its_missing_record(causeway: Causeway) -> None:
+def test_doctor_reports_a_stored_card_api_response_once_with_its_missing_record(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.card(request_reference_id=issuer.reference())
     causeway.hub.store.delete(*Card.key(card.card_id))
@@ -155,7 +155,7 @@ def test_a_stored_card_api_response_is_reported_once_with_its_missing_record(cau
     assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
 
 
-def test_an_authorization_without_its_ledger_row_is_reported_with_account_and_row(causeway: Causeway) -> None:
+def test_doctor_reports_an_authorization_without_its_ledger_row_with_account_and_row(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.spendable(10_00)
     issuer.clearing(issuer.purchase(card.card_id, 5_00), 5_00)
@@ -169,13 +169,13 @@ def test_an_authorization_without_its_ledger_row_is_reported_with_account_and_ro
 
 
 def findings_of(check: str) -> list[str]:
-    """Return the items that a report lists for a check."""
+    """Return the items that a doctor report lists for a check."""
     report = json.loads(run("doctor", "--json").stdout)
     return [each["item"] for each in report["findings"] if each["check"] == check]
 
 
 def fail_at(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
-    """Raise an error when the run reads a table."""
+    """Raise an error when the doctor run reads a table."""
     scan_page = causeway.hub.store.scan_page
 
     def scan(name: str, after: Item | None, limit: int) -> Page:
@@ -215,7 +215,7 @@ def test_doctor_resumes_at_a_table_or_a_printed_position(
         assert "is not a position" in refused("doctor", "--from", text)
 
 
-def test_check_names_are_unique_for_each_table() -> None:
+def test_doctor_check_names_are_unique_for_each_table() -> None:
     rows = [*CHECKS, LEDGER]
 
     assert len({(check.name, check.tables[0]) for check in rows}) == len(rows)

@@ -1,4 +1,4 @@
-"""The ledger commands verify the ledger of a running service, report each break, and list rows."""
+"""The ledger commands verify the ledger of a running service, report each inconsistency, and list rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MANAGERS_AND_OWN = "its programme manager and its own id: MANAGER.ID"
 
 @dataclass
 class Money:
-    """A payer in GBP and a payee in EUR with a SEPA address each, and a special account."""
+    """A payer in GBP and a payee in EUR, each with a SEPA address, and a special account."""
 
     issuer: Issuer
     payer: int
@@ -49,7 +49,7 @@ class Money:
         return self.issuer.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
 
     def pay(self, amount: int, **members: Any) -> int:
-        """Send an external payment, which is pending afterwards. Return its id."""
+        """Send an external payment, whose state is then pending. Return the payment's id."""
         sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
         return int(self.issuer.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
 
@@ -66,7 +66,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 @pytest.fixture
 def money(causeway: Causeway) -> Money:
-    """Receive 1000.00 EUR, pay 20.00 (settled), 30.00 (pending), 40.00 (internal), and 5.00 to the special account."""
+    """Receive 1000.00 EUR, and pay 20.00 (settled), 30.00 (pending), 40.00 (internal), and 5.00 (special account)."""
     issuer = Issuer(causeway)
     payer, payee = issuer.account(currency_ison=GBP), issuer.account(currency_ison=EUR)
     opening = {"epm_method_id": 2, "currency_ison": EUR}
@@ -90,7 +90,7 @@ def books(document: Any) -> dict[tuple[str, int], int]:
     return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
 
 
-def test_ledger_verify_reports_counts_and_the_totals_of_the_books(money: Money) -> None:
+def test_ledger_verify_reports_counts_and_the_totals_of_the_ledger_books(money: Money) -> None:
     found = done("ledger", "verify")
 
     counted = {name: found[name] for name in ("good", "accounts", "special_accounts", "rows", "not_compared")}
@@ -140,7 +140,7 @@ def test_page_and_batch_sizes_do_not_change_the_ledger_verification(
 
 
 @pytest.mark.parametrize("lost", [1, 4, 5])
-def test_ledger_verify_retries_reads_with_lost_answers(
+def test_ledger_verify_retries_reads_with_lost_responses(
     money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
     """Each read loses its first ``lost`` responses."""
@@ -226,7 +226,7 @@ def test_ledger_verify_verifies_a_single_account(money: Money) -> None:
         (("show", "x"), "'x' is not an account: pass an id, or MANAGER.ID for a special account"),
     ],
 )  # fmt: skip
-def test_an_unknown_or_invalid_account_is_refused(arguments: tuple[str, ...], sentence: str) -> None:
+def test_ledger_verify_rejects_an_unknown_or_invalid_account(arguments: tuple[str, ...], sentence: str) -> None:
     assert refused("ledger", *arguments) == sentence
 
 
@@ -285,7 +285,7 @@ def payment_key(money: Money) -> Item:
 
 
 def forged_row(money: Money) -> None:
-    """Rename a book in the payee's row of the internal movement, so that the row still balances."""
+    """Change the book name in the payee's row of the internal movement. The row still balances."""
     store, key = money.issuer.hub.store, row_key(1, money.payee)
     row = store.get("ledger", key)
     assert row is not None
@@ -376,7 +376,7 @@ def payment_of_nobody(money: Money) -> None:
         (payment_of_nobody, "account#99: there is no such account, but payment [0-9]+ holds money on it"),
     ],
 )
-def test_ledger_verify_names_the_account_row_and_problem_of_each_break(
+def test_ledger_verify_reports_account_row_and_problem_of_each_inconsistency(
     money: Money, tamper: Tamper, sentence: str
 ) -> None:
     tamper(money)
@@ -390,7 +390,7 @@ def test_ledger_verify_names_the_account_row_and_problem_of_each_break(
     assert re.match(sentence, f"{found['broken']['account']}{place}: {found['broken']['problem']}"), found
 
 
-def test_ledger_verify_prints_the_break_with_cause_and_time_of_the_row(money: Money) -> None:
+def test_ledger_verify_prints_an_inconsistency_with_cause_and_time_of_the_row(money: Money) -> None:
     changing("ledger", first_row, settled=1)(money)
 
     told = run("ledger", "verify")
@@ -402,7 +402,7 @@ def test_ledger_verify_prints_the_break_with_cause_and_time_of_the_row(money: Mo
     )
 
 
-def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(money: Money) -> None:
+def test_ledger_verify_for_one_account_checks_the_other_accounts_of_its_movements(money: Money) -> None:
     forged_row(money)
     alone = str(money.payer)
 
@@ -416,16 +416,16 @@ def test_verification_of_one_account_checks_the_other_accounts_of_its_movements(
 # -- while the service works
 
 
-def test_verification_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
-    """The account is read before a payment leaves it, and its rows are read afterwards."""
+def test_ledger_verify_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
+    """The account is read before a payment is made. The account's rows are read after the payment."""
     with money.issuer.causeway.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
     assert (found["good"], found["rows"]) == (True, 7)
 
 
-def test_verification_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
-    """The rows show money held for the payment. Its record is read after the settlement and holds none."""
+def test_ledger_verify_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
+    """The ledger rows contain held money. The payment's record is read after the settlement and holds no money."""
     payment, store = pending(money).id, money.issuer.hub.store
     real = store.batch_get
 
@@ -442,8 +442,8 @@ def test_verification_accepts_a_payment_settled_before_its_record_is_read(money:
     assert "batch_get" not in vars(store)
 
 
-def test_verification_accepts_a_movement_between_a_verified_and_an_unverified_account(money: Money) -> None:
-    """One account is verified before the movement, and the other afterwards."""
+def test_ledger_verify_accepts_a_movement_between_a_verified_and_an_unverified_account(money: Money) -> None:
+    """One account is verified before the movement, and the other account afterwards."""
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:
@@ -495,7 +495,7 @@ def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> No
 
 
 def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causeway) -> None:
-    """The item of an account older than the ledger counts no rows, and no rows exist."""
+    """The item of an account older than the ledger has no row counter, and the account has no rows."""
     account = Issuer(causeway).account()
     key = {"owner": f"account#{account}", "part": "account"}
     causeway.hub.store.update("cards", key, remove=["movements", "last_at"])
@@ -513,7 +513,7 @@ def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Ca
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_verification_succeeds_while_several_processes_move_money(money: Money) -> None:
+def test_ledger_verify_succeeds_while_several_processes_move_money(money: Money) -> None:
     """Payments are made, settled, returned and rejected during the verification."""
     before = ledger_verification.prove_ledger(money.issuer.hub.store).rows
     movers = [replace(money, issuer=each) for each in processes(money.issuer)[:3]]

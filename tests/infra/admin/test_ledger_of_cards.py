@@ -1,4 +1,4 @@
-"""The ledger commands for card use: holds, disputes, and the expiry of holds."""
+"""The ledger commands cover card transactions: holds, disputes, and the expiry of holds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TURNS = 6
 
 @dataclass
 class Spent:
-    """A card with 1000.00 EUR received. ``held`` and ``over`` are authorizations, ``bought`` is a transaction."""
+    """An account that received 1000.00 EUR. ``held`` and ``over`` are authorizations, ``bought`` is a transaction."""
 
     issuer: Issuer
     card: NewCard
@@ -51,7 +51,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 @pytest.fixture
 def spent(causeway: Causeway) -> Spent:
-    """Hold 60.00 EUR, collect 40.00 of 45.00, dispute 15.00 of them, and decline 5.00 GBP."""
+    """Hold 60.00 EUR, clear 40.00 of a 45.00 hold, dispute 15.00 of the 40.00, and decline 5.00 GBP."""
     issuer = Issuer(causeway)
     card = issuer.card_in("A")
     issuer.inbound(issuer.address(card.account_id, method=2), 100_000)
@@ -211,7 +211,7 @@ def test_ledger_verify_finds_a_hold_without_ledger_rows(spent: Spent) -> None:
     assert f"its rows hold 0.00 EUR for authorization {spent.over}, whose record holds 0.07 EUR" in told.stdout
 
 
-def test_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spent: Spent) -> None:
+def test_ledger_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spent: Spent) -> None:
     set_authorization(the_held, due_at=None)(spent)
     set_dispute(account_id=99)(spent)
 
@@ -221,8 +221,10 @@ def test_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spent: Spe
     assert reserved.startswith("account 99: there is no such account, but dispute")
 
 
-def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
-    """The rows show money held for the authorization. Its record is read after the reversal and holds none."""
+def test_ledger_verify_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
+    """The ledger rows contain money held for the authorization. Its record is read after the reversal and holds no
+    money.
+    """
     store, issuer = spent.issuer.hub.store, spent.issuer
     real = store.batch_get
 
@@ -241,8 +243,8 @@ def test_verification_accepts_a_hold_reversed_before_its_record_is_read(spent: S
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_verification_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
-    """All steps use one card during the verification."""
+def test_ledger_verify_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
+    """All transactions use one card during the verification."""
     issuers, moving, proved_twice = processes(spent.issuer)[:3], threading.Event(), threading.Event()
     card = {"card_id": spent.card.card_id}
 

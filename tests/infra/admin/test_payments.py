@@ -22,7 +22,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def unknown(causeway: Causeway) -> Pisp:
-    """Send a payment whose bank call times out. Return its TPP."""
+    """Send a payment whose bank call times out. Return the TPP that sent the payment."""
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     assert pisp.pay().status == 502

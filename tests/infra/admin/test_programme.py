@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def load(path: Path, *contents: Content) -> Any:
-    """Load a programme file, which must succeed. Return the document."""
+    """Load a programme file. The load must succeed. Return the document that the command prints."""
     path.write_text(written(*contents))
     return done("programme", "load", str(path))
 
@@ -145,7 +145,7 @@ def test_programme_load_refuses_to_remove_entries_in_use(causeway: Causeway, pat
         (written(manager(designs=[], products=[])), "programme_managers.0.card_programmes.0.product_ids refers to the"),
     ],
 )
-def test_an_invalid_programme_file_is_refused_and_changes_nothing(
+def test_programme_load_rejects_an_invalid_file_and_changes_nothing(
     causeway: Causeway, path: Path, text: str, said: str
 ) -> None:
     before = rows(causeway)
@@ -161,13 +161,13 @@ def test_an_unreadable_programme_file_is_refused(path: Path) -> None:
     assert refused("programme", "load", str(path)) == f"{path} cannot be read: it is not a text file"
 
 
-def test_bins_outside_the_test_ranges_are_refused_outside_production(path: Path) -> None:
+def test_programme_load_rejects_bins_outside_the_test_ranges_except_in_production(path: Path) -> None:
     path.write_text(written(manager(test_bins=[])))
 
     assert "other BINs are allowed only in production" in refused("programme", "load", str(path))
 
 
-def test_a_concurrent_programme_load_is_refused(causeway: Causeway, path: Path) -> None:
+def test_a_concurrent_programme_load_is_rejected(causeway: Causeway, path: Path) -> None:
     new = manager()
     load(path, new)
     path.write_text(written(new | {"name": "Ours"}))
@@ -265,7 +265,7 @@ def test_programme_show_prints_the_short_id_of_the_events_encryption_key(path: P
     assert re.search("^delivers validation values +no$", silent, re.MULTILINE)
 
 
-def test_an_unknown_programme_manager_or_credential_is_refused() -> None:
+def test_a_command_for_an_unknown_programme_manager_or_credential_is_rejected() -> None:
     assert refused("programme", "show", "8999").startswith("there is no programme manager 8999")
     for command in ("rotate-key", "drop-key"):
         assert refused("programme", command, "1", "nobody") == "programme manager 1 has no credential nobody"

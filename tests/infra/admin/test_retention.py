@@ -1,4 +1,4 @@
-"""Retention of personal data: the documented table is complete, and the commands remove only what it allows."""
+"""Retention of personal data: the documented table is complete. The commands remove only permitted data."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_erase_psu_removes_the_accounts_of_an_ended_consent(causeway: Causeway) 
     assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
 
 
-def test_a_repeated_erasure_reports_that_no_data_was_left(causeway: Causeway) -> None:
+def test_a_repeated_erasure_of_a_psu_reports_that_no_data_was_left(causeway: Causeway) -> None:
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
     first = done("retention", "erase-psu", consent_id)
@@ -156,7 +156,7 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(causewa
 
 @pytest.fixture
 def email(causeway: Causeway) -> str:
-    """Create a user. Return the email address."""
+    """Create a user. Return the user's email address."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     return email

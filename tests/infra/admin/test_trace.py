@@ -1,4 +1,4 @@
-"""The trace of a request: its log lines, the called banks, its deliveries and its records."""
+"""Trace of a request: the request's log lines, the called banks, the deliveries and the records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ACCOUNTS = {"status": "success", "accounts": []}
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Connect the commands with the test service, and write its log to a file. Return the path."""
+    """Connect the commands with the test service, and write the service's log to a file. Return the file's path."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     file = tmp_path / "stack.json"
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
@@ -52,7 +52,7 @@ def bearer(causeway: Causeway) -> str:
 
 
 def revoked(causeway: Causeway, bearer: str) -> str:
-    """Revoke a consent and notify its bank. Return the id of the request."""
+    """Revoke a consent and notify the bank. Return the id of the request."""
     causeway.queued()
     request_id = new_uuid()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -149,7 +149,7 @@ def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Ca
 
 
 def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
-    """Only listed members are shown, so members added later are omitted."""
+    """Only listed members are printed, so members that are added later are omitted."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
     consented = causeway.psu.approve(1, state=state)
     authorizations, consents = (list(causeway.hub.store.scan(table)) for table in ("authorizations", "consents"))
@@ -211,7 +211,7 @@ def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: 
 def test_trace_finds_lines_after_the_clock_was_moved(
     causeway: Causeway, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
-    """The log uses real time."""
+    """Log lines have the real time."""
     request_id = revoked(causeway, bearer)
     traced = done("trace", request_id)
     monkeypatch.setattr(causeway.hub, "clock", MovedClock(causeway.clock, lambda: 36_500 * 24 * 3600))
@@ -339,7 +339,7 @@ def test_trace_searches_the_log_groups_of_a_deployed_stage(causeway: Causeway, m
     assert refused("trace", new_uuid()).endswith("in the log groups /aws/lambda/causeway-dev*")
 
 
-def test_a_missing_log_file_has_no_lines(tmp_path: Path) -> None:
+def test_trace_reads_a_missing_log_file_as_empty(tmp_path: Path) -> None:
     assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []
 
 

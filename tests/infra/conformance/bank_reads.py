@@ -1,4 +1,4 @@
-"""The account of the small bank and its responses to reads. Faults override a method."""
+"""The account of the small test bank and the bank's responses to reads. Faulty banks override a method."""
 
 from __future__ import annotations
 

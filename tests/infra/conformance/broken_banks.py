@@ -1,4 +1,4 @@
-"""Banks with one fault each, and the check that detects the fault."""
+"""Test banks with one fault each, and the conformance check that detects the fault."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Broken:
     """A bank with one fault.
 
     Attributes:
-        caught_by: the check that detects the fault.
-        may_fail: patterns of the checks that may fail for the fault.
+        caught_by: the conformance check that detects the fault.
+        may_fail: patterns of the checks that may fail because of the fault.
         level: the level of the check in ``caught_by``.
     """
 

@@ -1,4 +1,4 @@
-"""Banks with one fault each in the authentication of the hub or in lists."""
+"""Test banks with one fault each in the authentication of the hub or in lists."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AcceptsAnyToken(SmallBank):
 
 
 class FindsTokens(SmallBank):
-    """A bank that accepts a token if ``is_like`` matches it with the token of a consent."""
+    """A bank that accepts a token if ``is_like`` returns true for this token and the token of a consent."""
 
     def is_like(self, given: str, token: str) -> bool:
         raise NotImplementedError
@@ -96,7 +96,7 @@ class ComparesTokensWithoutCase(FindsTokens):
 
 
 class OverlapsPages(SmallBank):
-    """A bank whose pages begin with the last entry of the previous page."""
+    """A bank in which each page begins with the last entry of the previous page."""
 
     def payments_1(self, asked: Members) -> Members:
         limit, page = asked["record_count"], asked["current_page"]

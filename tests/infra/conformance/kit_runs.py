@@ -1,4 +1,4 @@
-"""Runs of the kit in this process, against the small bank, with a PSU who decides at once.
+"""Runs the conformance kit in this process against the small test bank. The simulated PSU decides at once.
 
 The kit and the bank call each other without connections, except within ``connected``.
 """
@@ -49,7 +49,7 @@ LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
 
 
 class InstantPsu:
-    """A PSU who opens the bank's page and decides at once."""
+    """A simulated PSU who opens the bank's page and decides at once."""
 
     def __init__(self, bank: SmallBank) -> None:
         self._bank = bank
@@ -71,7 +71,7 @@ class InstantPsu:
 
 
 class Direct(Outbound):
-    """Passes the kit's calls to the bank, and the calls of bank and browser to the hub or the bank."""
+    """Passes the kit's calls to the bank. Passes the calls of the bank and the browser to the hub or the bank."""
 
     hub: Hub
 
@@ -238,12 +238,12 @@ EXAMPLE_RUN = Run(
 
 
 def named_checks(reason: str) -> list[str]:
-    """Return the checks that a reason refers to."""
+    """Return the conformance checks that a skip reason names."""
     return [name for part in re.findall(r"\bsee (.+)", reason) for name in re.split(r", | and ", part)]
 
 
 def dead_ends(run: Run, known: set[str]) -> list[tuple[str, str]]:
-    """Return the skipped checks whose reason names an unknown or a passed check."""
+    """Return the skipped checks whose reason names an unknown check or a check that passed."""
     outcomes = {each.check.check_id: each.outcome for each in run.results}
     return [
         (each.check.check_id, each.problem)

@@ -1,4 +1,4 @@
-"""A conforming bank of either version. Broken banks override one of its methods."""
+"""A conforming test bank of either protocol version. Faulty banks override one of its methods."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class Answer:
 
 
 class HubRefused(Exception):
-    """The hub has refused a call."""
+    """The hub has rejected a call."""
 
 
 class SmallBank(BankReads):
-    """A conforming bank. ``hub`` is set when the address of the kit is known."""
+    """A conforming bank. ``hub`` is set after the address of the conformance kit is known."""
 
     fetch: Fetch
 
@@ -113,13 +113,13 @@ class SmallBank(BankReads):
         return members
 
     def error(self, refusal: Refusal, request_id: str) -> Answer:
-        """Return the response to a refused call."""
+        """Return the response to a rejected call."""
         status, body = self.version.errors(refusal, request_id, 1_790_000_000)
         says = {"status": "error"} if self.version.answers.says_status else {}
         return Answer(status, jsontext.dumps({**says, **body}).encode())
 
     def finish(self, webhook: Webhook, answer: Answer) -> Answer:
-        """Return the final response, which faults may change."""
+        """Return the final response. Faulty banks change this response."""
         return answer
 
     def end(self, token: str) -> None:
@@ -133,11 +133,11 @@ class SmallBank(BankReads):
         self.call("/payments/status", payment_id=payment.payment_id, payment_status=payment.status)
 
     def order_id(self, request_id: str) -> str:
-        """Return the normalised id of an order, which is case-insensitive."""
+        """Return the normalised id of an order. The id is case-insensitive."""
         return request_id.lower()
 
     def repeated(self, request_id: str, body: bytes) -> Members | None:
-        """Return the response to a duplicate order, if any. Raises: Refusal."""
+        """Return the response to a duplicate order, or ``None`` for a new order. Raises: Refusal."""
         before = self.orders.get(request_id)
         if before is not None and before[0] != body:
             raise Refusal(Fault.HEADERS, "this X-Request-Id was used before")
@@ -147,7 +147,7 @@ class SmallBank(BankReads):
         return secrets.token_hex(8)
 
     def seen(self, url: str) -> str:
-        """Return the URL opened by the PSU, as reported to the hub."""
+        """Return the URL that the PSU opened, in the form in which the bank reports the URL to the hub."""
         return url
 
     def tell_end(self, token: str) -> None:
@@ -192,7 +192,7 @@ class SmallBank(BankReads):
         return self.answer(path, headers, body)
 
     def show(self, path: str) -> Answer:
-        """Return the consent page, which contains only the address of its form."""
+        """Return the consent page. Its only content is the address of the form."""
         if not path.startswith("/consent?"):
             return Answer(404, b"", {})
         return Answer(200, f"/decide/{self.arrive(path)}".encode(), {"Content-Type": "text/plain"})
@@ -228,7 +228,7 @@ class SmallBank(BankReads):
         return secret
 
     def end_all(self) -> Answer:
-        """End all consents at the bank, as a PSU would."""
+        """End all consents at the bank in the same way as a PSU."""
         while self.consents:
             self.tell_end(self.consents.popitem()[0])
         return Answer(204, b"", {})

@@ -1,4 +1,4 @@
-"""The bank file: defaults, and every error with its location."""
+"""The bank file has defaults, and every error is reported with its location."""
 
 from __future__ import annotations
 
@@ -144,7 +144,9 @@ def test_several_errors_of_a_bank_file_are_reported_together() -> None:
         (lambda pem: PEM, "this is not a PEM public key"),
     ],
 )
-def test_an_unusable_key_is_named_and_not_quoted(break_key: Callable[[str], str], said: str) -> None:
+def test_the_error_for_an_unusable_key_names_the_key_without_quoting_it(
+    break_key: Callable[[str], str], said: str
+) -> None:
     pem = break_key(PUBLIC)
     indented = pem.strip().replace("\n", "\n  ")
     text = MINIMAL.replace(PUBLIC.strip().replace("\n", "\n  "), indented)
@@ -172,7 +174,7 @@ def test_key_material_without_a_pem_header_is_not_quoted(tmp_path: Path) -> None
     assert "MIIE" not in fault
 
 
-def test_a_missing_or_binary_bank_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_bank_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InvalidBankFile, match="cannot be read: No such file"):
         bank_file.read(tmp_path / "none.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
@@ -192,7 +194,7 @@ def test_errors_of_a_bank_file_never_quote_the_api_key() -> None:
     assert "secret-of-the-bank" not in str(faults(text))
 
 
-def test_the_hub_key_is_created_once_with_mode_0600(tmp_path: Path) -> None:
+def test_the_conformance_hub_key_is_created_once_with_mode_0600(tmp_path: Path) -> None:
     from infra.conformance import kit
 
     bank = bank_file.parse(MINIMAL, Path())

@@ -1,4 +1,4 @@
-"""Mode ``browser`` with a simulated person who follows the printed instructions."""
+"""In the mode ``browser``, a simulated person follows the printed instructions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACTIONS: dict[str, tuple[Action, str]] = {
 
 
 class Person(StringIO):
-    """Reads the printed instructions and follows them in a browser."""
+    """A simulated person who reads the printed instructions and follows them in a browser."""
 
     def __init__(self, bank: SmallBank) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Person(StringIO):
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
-def test_a_person_who_follows_the_terminal_completes_the_run(version: Version) -> None:
+def test_a_person_who_follows_the_printed_instructions_completes_the_conformance_run(version: Version) -> None:
     with running(SmallBank(version)) as bank:
         described = file_of(bank)
         bank.hub = described.public_url

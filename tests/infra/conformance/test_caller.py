@@ -1,4 +1,4 @@
-"""The calls of the kit to the bank."""
+"""Tests of the calls that the conformance kit makes to the bank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WEBHOOK = VERSIONS[2].relayed["accounts"]
 
 
 class Answers(Outbound):
-    """Returns prepared replies in order."""
+    """Returns prepared responses in order."""
 
     def __init__(self, *replies: Reply | Exception) -> None:
         super().__init__(public_only=False)
@@ -45,7 +45,7 @@ def caller(outbound: Outbound, pauses: list[float]) -> Caller:
     return Caller("http://bank", API_KEY, HUB_KEY, Masking(), outbound, pause=pauses.append)
 
 
-def test_kit_calls_carry_the_signature_and_headers_of_the_hub() -> None:
+def test_conformance_kit_calls_have_the_signature_and_headers_of_the_hub() -> None:
     outbound = Answers(reply(200))
     call = caller(outbound, []).send(WEBHOOK, {"a": "ä"}, token="the-token-of-it")
     ((url, body, headers),) = outbound.sent
@@ -56,7 +56,7 @@ def test_kit_calls_carry_the_signature_and_headers_of_the_hub() -> None:
     assert call.headers == headers
 
 
-def test_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
+def test_conformance_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
     pauses: list[float] = []
     outbound = Answers(reply(429, Retry_After="3"), reply(429), reply(429, Retry_After="900"), reply(200))
     call = caller(outbound, pauses).send(WEBHOOK, {}, token=None)
@@ -67,14 +67,14 @@ def test_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
     assert len({headers["X-Request-Id"] for _, _, headers in outbound.sent}) == 1
 
 
-def test_kit_calls_fail_after_repeated_429_responses() -> None:
+def test_conformance_kit_calls_fail_after_repeated_429_responses() -> None:
     call = caller(Answers(*[reply(429)] * 5), []).send(WEBHOOK, {}, token=None)
 
     assert call.reply is not None
     assert call.reply.status == 429
 
 
-def test_a_webhook_that_times_out_is_paused() -> None:
+def test_a_conformance_kit_webhook_call_that_times_out_is_paused() -> None:
     made = caller(Answers(TimedOut("no answer came in time")), [])
     call = made.send(WEBHOOK, {}, token=None)
 
@@ -83,7 +83,7 @@ def test_a_webhook_that_times_out_is_paused() -> None:
 
 
 @pytest.mark.parametrize("name", ["X-Api-Key", "X-Auth-Token", "X-Signature"])
-def test_the_evidence_of_a_call_masks_secret_headers(name: str) -> None:
+def test_the_recorded_exchange_of_a_call_masks_secret_headers(name: str) -> None:
     call = caller(Answers(reply(200, Set_Cookie="a=b", Server="x")), []).send(WEBHOOK, {}, token="the-token-of-it")
     evidence: Any = call.evidence
 
@@ -91,7 +91,7 @@ def test_the_evidence_of_a_call_masks_secret_headers(name: str) -> None:
     assert evidence.received.splitlines()[:3] == ["200 after 12 ms", "Set-Cookie: ***", "Server: x"]
 
 
-def test_the_evidence_of_a_call_truncates_a_long_body() -> None:
+def test_the_recorded_exchange_of_a_call_has_a_truncated_long_body() -> None:
     call = caller(Answers(reply(200, b"x" * 9000)), []).send(WEBHOOK, {}, token=None)
 
     assert call.evidence.received.endswith("… (9000 characters)")

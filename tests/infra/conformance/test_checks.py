@@ -1,4 +1,4 @@
-"""The table of checks."""
+"""Tests of the table of conformance checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 @BY_VERSION
-def test_each_version_has_at_least_80_checks(version: Version) -> None:
+def test_each_protocol_version_has_at_least_80_conformance_checks(version: Version) -> None:
     found = checks_of(version)
 
     assert len(found) >= 80
@@ -32,7 +32,7 @@ def test_each_version_has_at_least_80_checks(version: Version) -> None:
 
 
 @BY_VERSION
-def test_every_check_has_a_unique_id_a_title_a_paragraph_and_an_expectation(version: Version) -> None:
+def test_every_conformance_check_has_a_unique_id_a_title_a_paragraph_and_an_expectation(version: Version) -> None:
     found = checks_of(version)
 
     assert [each for each, count in Counter(check.check_id for check in found).items() if count > 1] == []
@@ -44,7 +44,7 @@ def test_every_check_has_a_unique_id_a_title_a_paragraph_and_an_expectation(vers
 
 
 @BY_VERSION
-def test_every_webhook_and_every_call_of_the_bank_has_checks(version: Version) -> None:
+def test_every_webhook_and_every_call_of_the_bank_has_conformance_checks(version: Version) -> None:
     groups = {check.group for check in checks_of(version)}
     paths = {subject.webhook.path for subject in subjects_of(version)}
 
@@ -54,7 +54,7 @@ def test_every_webhook_and_every_call_of_the_bank_has_checks(version: Version) -
 
 
 @BY_VERSION
-def test_good_requests_are_valid_by_the_webhook_models(version: Version) -> None:
+def test_valid_conformance_requests_are_accepted_by_the_webhook_models(version: Version) -> None:
     session = session_with(SmallBank(version))
     for subject in subjects(session).values():
         subject.webhook.request.read(session.request(subject))
@@ -74,7 +74,7 @@ def test_mandatory_members_lists_nested_members_with_their_paths() -> None:
     assert ("debtor_account",) not in found
 
 
-def test_an_internal_error_of_the_kit_skips_the_check() -> None:
+def test_an_internal_error_of_the_conformance_kit_skips_the_check() -> None:
     def fail(session: Session) -> Evidence:
         raise TypeError("of the kit")
 

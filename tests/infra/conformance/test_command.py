@@ -1,4 +1,4 @@
-"""The conformance command: exit codes, and errors with a remedy."""
+"""The conformance command has documented exit codes, and its errors name a remedy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def bank() -> Iterator[SmallBank]:
 
 
 def write(bank: SmallBank, folder: Path, more: str = "") -> Path:
-    """Write the bank file, with a script as PSU."""
+    """Write the bank file. A script decides for the PSU."""
     port = free_port()
     bank.hub = f"http://127.0.0.1:{port}"
     (folder / "psu.py").write_text(PSU, "utf-8")
@@ -75,7 +75,7 @@ def test_a_conforming_bank_exits_with_0_and_three_reports(
         assert f"{tmp_path}/reports/{name}" in said
 
 
-def test_a_failed_mandatory_check_exits_with_1_and_an_explanation(
+def test_a_failed_mandatory_conformance_check_exits_with_1_and_an_explanation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(AcceptsAnySignature(VERSIONS[2])) as bank:
@@ -90,7 +90,7 @@ def test_a_failed_mandatory_check_exits_with_1_and_an_explanation(
     assert check["received"].startswith("the bank accepted the call\n\n200 after")
 
 
-def test_blocked_mandatory_checks_exit_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_blocked_mandatory_conformance_checks_exit_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
         assert run(write(bank, tmp_path), tmp_path, "--only", "accounts.answer-form,consent") == 1
 
@@ -113,7 +113,7 @@ def test_a_wrong_api_key_exits_with_1_for_any_selection_of_checks(
     assert "X-Api-Key is not the key of a bank: see bank-initiate.key" in capsys.readouterr().out
 
 
-def test_a_full_run_reports_omitted_scopes_and_webhooks(
+def test_a_full_conformance_run_reports_omitted_scopes_and_webhooks(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(bank, tmp_path, "not_offered: [/v2_payment_direct_single]\n")
@@ -126,7 +126,7 @@ def test_a_full_run_reports_omitted_scopes_and_webhooks(
     assert left_out in said
 
 
-def test_failed_advice_exits_with_0(bank: SmallBank, tmp_path: Path) -> None:
+def test_failed_advisory_conformance_checks_exit_with_0(bank: SmallBank, tmp_path: Path) -> None:
     file = write(bank, tmp_path, "payment: {declined_amount: '9.00'}\n")
 
     assert run(file, tmp_path, "--only", "funds_confirmations.too-much") == 0
@@ -150,7 +150,7 @@ def test_an_invalid_bank_file_exits_with_2_and_one_fault_per_line(
     assert not (tmp_path / "reports").exists()
 
 
-def test_an_unknown_check_exits_with_2_before_any_call(
+def test_an_unknown_conformance_check_exits_with_2_before_any_call(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(write(bank, tmp_path), tmp_path, "--only", "acounts") == 2
@@ -160,7 +160,9 @@ def test_an_unknown_check_exits_with_2_before_any_call(
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_port_in_use_exits_with_2(bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_conformance_hub_port_in_use_exits_with_2(
+    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = write(bank, tmp_path)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(bank.hub.rpartition(":")[2])))
@@ -178,7 +180,7 @@ def test_an_unreachable_bank_exits_with_2(bank: SmallBank, tmp_path: Path, capsy
     assert not (tmp_path / "reports/report.json").exists()
 
 
-def test_an_unwritable_report_folder_exits_with_2(
+def test_an_unwritable_conformance_report_folder_exits_with_2(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reports").write_text("", "ascii")
@@ -192,7 +194,7 @@ def test_a_missing_bank_file_argument_exits_with_2(capsys: pytest.CaptureFixture
     assert "make conformance BANK=bank.yaml" in capsys.readouterr().err
 
 
-def test_list_prints_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_conformance_list_option_prints_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     assert "2  mandatory  accounts.answer-form" in capsys.readouterr().out
 

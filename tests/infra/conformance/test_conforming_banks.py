@@ -1,4 +1,4 @@
-"""Conforming banks pass every check, including advice."""
+"""Conforming banks pass every check, including advisory checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
-def test_a_conforming_bank_passes_every_check(version: Version) -> None:
+def test_a_conforming_bank_passes_every_conformance_check(version: Version) -> None:
     with connected(SmallBank(version)) as session:
         run = run_checks(session, checks_of(version))
 
@@ -50,7 +50,7 @@ def test_page_size_can_count_booked_and_pending_transactions_together_or_separat
 
 
 @pytest.mark.parametrize("number", SCOPES)
-def test_the_bank_of_the_guide_passes_the_conformance_command(number: int, tmp_path: Path) -> None:
+def test_the_example_bank_of_the_guide_passes_the_conformance_command(number: int, tmp_path: Path) -> None:
     ports = {"9713": str(free_port()), "9700": str(free_port())}
     folder = tmp_path / "docs" / "guides"
     folder.mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_the_bank_of_the_guide_passes_the_conformance_command(number: int, tmp_p
     assert (tmp_path / "build/conformance/report.html").exists()
 
 
-def test_the_bank_of_the_guide_has_fewer_than_100_lines() -> None:
+def test_the_example_bank_of_the_guide_has_fewer_than_100_lines() -> None:
     assert len((GUIDES / "bank.py").read_text("utf-8").splitlines()) < 100
 
 

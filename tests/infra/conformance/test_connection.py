@@ -1,4 +1,4 @@
-"""Checks of addresses and TLS versions."""
+"""Conformance checks of bank addresses and TLS versions."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def authority(tmp_path: Path) -> DevelopmentCa:
 
 
 def check(name: str, url: str, ca_file: str | None = None) -> Evidence:
-    """Run one check with ``base_url``."""
+    """Run one conformance check with ``base_url``."""
     session = session_with(SmallBank(VERSIONS[2]))
     session.bank = replace(session.bank, base_url=url, ca_file=ca_file)
     return CHECKS[name].run(session)
 
 
-def test_a_trusted_certificate_passes(authority: DevelopmentCa) -> None:
+def test_a_bank_with_a_trusted_certificate_passes_the_certificate_check(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1_2) as url:
         assert check("tls.webhooks-certificate", url, str(authority.file)).received.startswith("TLSv1.")
 
 
-def test_an_untrusted_certificate_fails(authority: DevelopmentCa) -> None:
+def test_a_bank_with_an_untrusted_certificate_fails_the_certificate_check(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1_2) as url, pytest.raises(CheckFailed) as caught:
         check("tls.webhooks-certificate", url)
 
@@ -67,13 +67,13 @@ def test_an_untrusted_certificate_fails(authority: DevelopmentCa) -> None:
     assert "unable to get local issuer certificate" in caught.value.problem
 
 
-def test_a_server_that_refuses_old_tls_versions_passes(authority: DevelopmentCa) -> None:
+def test_a_bank_that_rejects_old_tls_versions_passes_the_tls_check(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1_2) as url:
         assert "TLS 1.1 handshake" in check("tls.webhooks-old-versions", url).sent
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion:DeprecationWarning")
-def test_a_server_that_accepts_old_tls_versions_fails(authority: DevelopmentCa) -> None:
+def test_a_bank_that_accepts_old_tls_versions_fails_the_tls_check(authority: DevelopmentCa) -> None:
     with tls_server(authority, ssl.TLSVersion.TLSv1) as url, pytest.raises(CheckFailed, match="succeeded"):
         check("tls.webhooks-old-versions", url)
 
@@ -85,15 +85,15 @@ def test_tls_checks_are_skipped_for_plain_http(name: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://bank.example.com", "https://10.0.0.1", "https://bank.internal"])
-def test_an_address_that_is_not_public_https_fails(url: str) -> None:
+def test_a_bank_address_that_is_not_public_https_fails_the_address_check(url: str) -> None:
     with pytest.raises(CheckFailed, match="the address must"):
         check("address.webhooks", url)
 
 
-def test_an_https_address_with_a_public_name_passes() -> None:
+def test_a_bank_with_a_public_https_address_passes_the_address_check() -> None:
     assert check("address.webhooks", "https://bank.example.com").sent == "https://bank.example.com"
 
 
-def test_a_loopback_address_skips_the_address_check() -> None:
+def test_a_bank_with_a_loopback_address_skips_the_address_check() -> None:
     with pytest.raises(CheckSkipped, match="this machine"):
         check("address.webhooks", "http://127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""The kit's hub answers banks as the real hub does."""
+"""The conformance kit's hub responds to banks in the same way as the real hub."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.kit.time import ManualClock
 
 
 class Caller:
-    """A bank that calls the kit's hub."""
+    """A bank that calls the hub of the conformance kit."""
 
     def __init__(self, version: Version) -> None:
         self.version = version
@@ -41,7 +41,10 @@ class Caller:
     def call(
         self, path: str, members: Any, *, body: bytes | None = None, method: str = "POST", **headers: str | None
     ) -> tuple[int, Any]:
-        """Return status and members of a response. ``headers`` have underscores; ``None`` omits a header."""
+        """Return status and members of a response.
+
+        ``headers`` have underscores in their names. ``None`` omits a header.
+        """
         named = self.version.in_spelling(members) if isinstance(members, dict) else members
         sent = json.dumps(named).encode() if body is None else body
         given: dict[str, str | None] = {
@@ -56,7 +59,7 @@ class Caller:
         return answer.status, json.loads(answer.body)
 
     def code(self, path: str, members: Any, **variation: Any) -> tuple[int, Any]:
-        """Return the status and the error code of a refusal, with the first additional code, if any."""
+        """Return the status and the error code of a rejection, and the first additional code if there is one."""
         status, found = self.call(path, members, **variation)
         more = found.get("additionalErrors")
         code = found[self.version.answers.code]
@@ -98,7 +101,7 @@ def test_init_authorization_returns_tpp_name_scopes_and_cancel_url(caller: Calle
     assert f"client_id={CLIENT_ID}" in opened.request.request_url
 
 
-def test_a_consent_returns_a_token_and_a_callback_with_code_and_state(caller: Caller) -> None:
+def test_a_new_consent_returns_a_token_and_a_callback_with_code_and_state(caller: Caller) -> None:
     opened = caller.open()
     found = caller.approve(opened)
 
@@ -122,7 +125,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("variation", "expected"), REFUSALS)
-def test_the_kit_refuses_calls_in_the_order_and_with_the_codes_of_the_hub(
+def test_the_conformance_hub_rejects_calls_in_the_order_and_with_the_codes_of_the_hub(
     caller: Caller, variation: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     members = {"request_url": caller.open().request.request_url}
@@ -137,7 +140,7 @@ def test_a_missing_signature_is_refused_if_the_version_demands_signatures(caller
     assert status == (400 if caller.version.signature_required else 200)
 
 
-def test_a_signature_of_another_key_is_refused_with_the_tried_keys(caller: Caller) -> None:
+def test_a_bank_signature_with_another_key_is_rejected_with_the_tried_keys(caller: Caller) -> None:
     body = b"{}"
     _, found = caller.call("/init_authorization", {}, body=body, x_signature=signatures.sign(OTHER_KEY, body))
 
@@ -155,7 +158,7 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(("path", "members", "expected"), MEMBERS)
-def test_invalid_members_return_their_error_codes(
+def test_invalid_members_of_a_bank_call_return_their_error_codes(
     caller: Caller, path: str, members: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     status, code = caller.code(path, members)
@@ -196,7 +199,7 @@ def test_a_cancelled_or_expired_authorization_is_refused(caller: Caller) -> None
         assert caller.call("/init_authorization", {"request_url": opened.request.request_url})[0] == 400
 
 
-def test_unknown_actions_return_401(caller: Caller) -> None:
+def test_unknown_actions_of_the_conformance_hub_return_401(caller: Caller) -> None:
     refused = (401, 4202) if caller.version.answers.says_status else (401, "API_ACTION_DOES_NOT_EXIST")
 
     assert caller.code("/nothing", {}) == refused
@@ -253,7 +256,7 @@ def test_the_public_key_is_published_as_pem_and_jwks(caller: Caller) -> None:
     assert json.loads(key_set.body)["keys"][0]["kid"] == signatures.key_id(HUB_KEY.public_key())
 
 
-def test_unknown_pages_return_404(caller: Caller) -> None:
+def test_unknown_pages_of_the_conformance_hub_return_404(caller: Caller) -> None:
     assert [caller.get(path).status for path in ("/", "/other", f"{caller.version.base}/cancel/x")] == [404, 404, 404]
 
 
@@ -261,7 +264,7 @@ def test_unknown_pages_return_404(caller: Caller) -> None:
 
 
 def sent_raw(text: bytes) -> bytes:
-    """Send raw bytes to the kit's server. Return its response."""
+    """Send raw bytes to the conformance kit's server. Return the response."""
     caller = Caller(VERSIONS[2])
     with serving(caller.hub), socket.create_connection(caller.hub.bank.listen, 5) as connection:
         connection.sendall(text)

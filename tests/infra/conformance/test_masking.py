@@ -1,4 +1,4 @@
-"""Secrets are masked in every notation and in every report."""
+"""The conformance kit masks secrets in every notation and in every report."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_short_texts_are_not_masked() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 @pytest.mark.parametrize("kind", [SmallBank, AcceptsAnySignature])
-def test_reports_and_output_contain_no_keys_tokens_codes_or_signatures(
+def test_conformance_reports_and_output_contain_no_keys_tokens_codes_or_signatures(
     version: Version, kind: type[SmallBank], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import sys
@@ -83,7 +83,7 @@ def test_the_private_key_of_the_hub_is_masked_in_the_output_of_a_psu_command(tmp
     assert [line for line in pem.splitlines()[1:-1] if len(line) > 8 and line in result.sent + result.problem] == []
 
 
-def test_results_contain_no_api_key() -> None:
+def test_conformance_results_contain_no_api_key() -> None:
     ended = run_checks(session_with(SmallBank(VERSIONS[2])), checks_of(VERSIONS[2])[:20])
 
     texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]

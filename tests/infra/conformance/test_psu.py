@@ -1,4 +1,4 @@
-"""The PSU's part: the command with its exit codes, and the person in a browser."""
+"""PSU actions in a conformance run: the command with its exit codes, and the person in a browser."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_long_output_of_the_psu_command_is_cut_at_the_start_of_a_line(tmp_path: 
     assert others[-1] == "line 00299"
 
 
-def test_long_output_without_line_breaks_keeps_its_end(tmp_path: Path) -> None:
+def test_long_psu_command_output_without_line_breaks_is_cut_at_its_beginning(tmp_path: Path) -> None:
     outcome = script(tmp_path, "print('x' * 3000 + 'end')\nraise SystemExit(1)").act(TASK)
 
     assert outcome.text.splitlines()[1] == "x" * 1997 + "end"
@@ -112,7 +112,7 @@ def test_exit_code_3_skips_the_check_and_exit_code_1_fails_the_check(code: str, 
 
 
 class _Waiting:
-    """Waits like the hub, but advances a manual clock."""
+    """A substitute for the hub's wait that advances a manual clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
@@ -123,7 +123,7 @@ class _Waiting:
         return is_done()
 
 
-def test_browser_mode_prints_the_task_and_waits_for_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_mode_prints_the_requested_action_and_waits_for_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
     task = Task("payment", "http://bank/pay", "confirm", lambda: waiting.now > 3)
 
@@ -140,7 +140,7 @@ def test_browser_mode_prints_reminders_and_times_out(monkeypatch: pytest.MonkeyP
     assert "End the access of «Causeway conformance kit»" in output.getvalue()
 
 
-def test_a_person_at_a_terminal_can_skip_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_at_a_terminal_can_skip_a_conformance_step(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, output = _Waiting(monkeypatch), StringIO()
     monkeypatch.setattr(psu, "can_read", lambda: True)
     monkeypatch.setattr(psu, "has_skipped", lambda: True)

@@ -1,4 +1,4 @@
-"""Reasons refer to the failed check, and the kit does not wait for calls that will not arrive."""
+"""Skip reasons name the failed check, and the conformance kit does not wait for calls that cannot arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 class SignsReportsWithAnotherKey(SmallBank):
-    """A bank that signs status reports with another key and does not redirect the browser after a refusal."""
+    """A bank that signs status reports with another key. After a rejection, the bank does not redirect the browser."""
 
     def call(self, path: str, **members: Any) -> Members:
         before = self.signing_key
@@ -42,7 +42,7 @@ def ids(version: Version) -> set[str]:
 
 @BY_VERSION
 @pytest.mark.parametrize("bank", [SignsWithAnotherKey, SignsOtherBytes, SignsReportsWithAnotherKey, ReportsNothing])
-def test_every_blocked_check_names_an_existing_check_that_did_not_pass(
+def test_every_blocked_conformance_check_names_an_existing_check_that_did_not_pass(
     version: Version, bank: Callable[[Version], SmallBank]
 ) -> None:
     run = run_kit(bank(version))
@@ -53,7 +53,7 @@ def test_every_blocked_check_names_an_existing_check_that_did_not_pass(
     assert [each.check.check_id for each in blocked if "see " not in each.problem] == []
 
 
-def test_a_refused_call_blocks_the_acceptance_check_and_names_the_failed_check() -> None:
+def test_a_rejected_bank_call_blocks_the_acceptance_check_and_names_the_failed_check() -> None:
     run = run_kit(SignsWithAnotherKey(VERSIONS[2]), "bank-initiate,consent.saved")
 
     accepted = result_of(run, "bank-initiate.accepted")
@@ -63,7 +63,7 @@ def test_a_refused_call_blocks_the_acceptance_check_and_names_the_failed_check()
     assert not run.is_good
 
 
-def test_checks_blocked_by_a_refused_status_report_name_the_signature_check() -> None:
+def test_checks_blocked_by_a_rejected_status_report_name_the_signature_check() -> None:
     run = run_kit(SignsReportsWithAnotherKey(VERSIONS[2]), "payment-direct,bank-report_status")
 
     for name in ("refused-returned", "refused-report", "confirmed-report"):
@@ -72,7 +72,7 @@ def test_checks_blocked_by_a_refused_status_report_name_the_signature_check() ->
 
 
 def waits(session: Any) -> list[float]:
-    """Record the waiting times of the kit that end without the awaited call."""
+    """Record the waiting times of the conformance kit that end without the expected call."""
     agreed: list[float] = []
     before = session.hub.wait_for
 
@@ -87,7 +87,7 @@ def waits(session: Any) -> list[float]:
 
 
 @BY_VERSION
-def test_the_kit_waits_only_once_for_a_bank_without_status_reports(version: Version) -> None:
+def test_the_conformance_kit_waits_only_once_for_a_bank_without_status_reports(version: Version) -> None:
     chosen = select(checks_of(version), "payment-*.*-report,payment-*.final-status,bank-report_status")
     session = session_with(ReportsNothing(version))
     agreed = waits(session)
@@ -105,7 +105,7 @@ def test_final_status_is_skipped_without_a_status_report() -> None:
     assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")
 
 
-def test_the_kit_prints_the_awaited_status_report() -> None:
+def test_the_conformance_kit_prints_the_expected_status_report() -> None:
     said = StringIO()
     session = session_with(ReportsNothing(VERSIONS[2]), said, replace(LIMITS, report=1.05))
     run_checks(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"))
@@ -117,7 +117,7 @@ def signature_problem(bank: SmallBank) -> str:
     return result_of(run_kit(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
 
 
-def test_signature_problems_explain_other_bytes_and_other_keys() -> None:
+def test_signature_problem_texts_distinguish_other_bytes_and_other_keys() -> None:
     longer = signature_problem(SignsOtherBytes(VERSIONS[2]))
     other = signature_problem(SignsWithAnotherKey(VERSIONS[2]))
 

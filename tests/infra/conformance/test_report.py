@@ -1,4 +1,4 @@
-"""The reports in JSON, JUnit XML and HTML."""
+"""Conformance reports in JSON, JUnit XML and HTML."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_html_report_lists_failures_first_and_loads_no_resources() -> None:
     assert "prefers-color-scheme: dark" in page
 
 
-def test_reports_show_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
+def test_conformance_reports_show_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
     failed = replace(
         example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
@@ -92,14 +92,14 @@ def test_reports_show_the_call_of_the_bank_before_the_response_of_the_kit() -> N
     assert (check["sent"], check["received"]) == ("400", "wrong\n\nPOST /x")
 
 
-def test_the_html_report_opens_the_first_of_similar_failures() -> None:
+def test_the_html_report_expands_only_the_first_of_similar_failures() -> None:
     alike = tuple(example_result(f"{group}.key-wrong", "failed", problem="accepted") for group in ("a", "b", "c"))
 
     assert report_html.render(replace(EXAMPLE_RUN, results=alike)).count('<details class="failed" open>') == 1
     assert report_html.render(replace(EXAMPLE_RUN, results=alike)).count('<details class="failed">') == 2
 
 
-def test_a_blocked_check_is_an_error_in_junit() -> None:
+def test_a_blocked_conformance_check_is_an_error_in_junit() -> None:
     blocked = replace(example_result("a.two", "skipped", problem="see a.one"), skip="blocked")
     run = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], blocked, EXAMPLE_RUN.results[3]))
     suite = ET.fromstring(report.as_junit(run))[0]  # noqa: S314 - our own
@@ -113,7 +113,7 @@ def test_a_blocked_check_is_an_error_in_junit() -> None:
     assert "could not be made" in report_html.render(run)
 
 
-def test_a_run_with_failed_advice_only_has_not_failed() -> None:
+def test_a_run_with_only_failed_advisory_checks_has_not_failed() -> None:
     advised = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], EXAMPLE_RUN.results[2]))
 
     assert EXAMPLE_RUN.has_failed

@@ -1,4 +1,4 @@
-"""The selection of checks."""
+"""Selection of the conformance checks to run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def ids(only: str) -> list[str]:
     return [check.check_id for check in select(CHECKS, only)]
 
 
-def test_without_a_selection_all_checks_run() -> None:
+def test_without_a_selection_all_conformance_checks_run() -> None:
     assert select(CHECKS, "") == CHECKS
 
 
 @pytest.mark.parametrize("only", [",", " , ", " "])
-def test_an_empty_selection_is_refused(only: str) -> None:
+def test_an_empty_selection_of_checks_is_rejected(only: str) -> None:
     with pytest.raises(UnknownChecks, match=r"the choice of checks names none; the groups are .*accounts"):
         select(CHECKS, only)
 
 
-def test_an_unknown_id_or_group_suggests_the_nearest_one() -> None:
+def test_an_unknown_check_id_or_group_suggests_the_most_similar_one() -> None:
     with pytest.raises(UnknownChecks) as found:
         select(CHECKS, "accounts.answer-fom,acounts")
 
@@ -35,27 +35,27 @@ def test_an_unknown_id_or_group_suggests_the_nearest_one() -> None:
     assert str(found.value).startswith(said)
 
 
-def test_an_id_selects_one_check() -> None:
+def test_a_check_id_selects_one_conformance_check() -> None:
     assert ids("accounts.answer-form") == ["accounts.answer-form"]
 
 
-def test_a_group_selects_only_its_checks() -> None:
+def test_a_check_group_selects_only_its_checks() -> None:
     assert {each.partition(".")[0] for each in ids("account")} == {"account"}
 
 
-def test_a_pattern_selects_matching_checks_in_list_order() -> None:
+def test_a_pattern_selects_matching_checks_in_the_order_of_the_list() -> None:
     found = ids("payment-single.declined, *.signature-wrong")
 
     assert found[-1] != "payment-single.declined"
     assert {each.rpartition(".")[2] for each in found} == {"declined", "signature-wrong"}
 
 
-def test_unknown_ids_and_patterns_are_refused_with_the_known_groups() -> None:
+def test_unknown_check_ids_and_patterns_are_rejected_with_the_known_groups() -> None:
     with pytest.raises(UnknownChecks, match=r"named acounts \(accounts\?\), x\*; the groups are .*accounts"):
         select(CHECKS, "acounts,accounts,x*")
 
 
-def test_a_run_takes_the_steps_required_by_the_selected_checks() -> None:
+def test_a_conformance_run_includes_the_steps_required_by_the_selected_checks() -> None:
     run = run_kit(SmallBank(VERSIONS[2]), "account_balance.token-ended, payment-direct.refused-report")
 
     assert [(each.check.check_id, each.outcome) for each in run.results] == [
@@ -64,7 +64,7 @@ def test_a_run_takes_the_steps_required_by_the_selected_checks() -> None:
     ]
 
 
-def test_a_run_ends_its_remaining_consents_at_the_bank() -> None:
+def test_a_conformance_run_ends_its_remaining_consents_at_the_bank() -> None:
     bank = SmallBank(VERSIONS[2])
     run_kit(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
 

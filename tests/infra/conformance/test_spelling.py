@@ -20,7 +20,7 @@ MEMBERS = {
 }
 
 
-def test_respelled_members_are_equal_and_amounts_become_exact_numbers() -> None:
+def test_rewritten_json_members_are_equal_and_amounts_become_exact_numbers() -> None:
     body = respell(MEMBERS)
     read = jsontext.loads(body)
 
@@ -35,7 +35,9 @@ def test_respelled_members_are_equal_and_amounts_become_exact_numbers() -> None:
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_re_serialised_json_differs_from_the_respelled_body(separators: tuple[str, str], ensure_ascii: bool) -> None:
+def test_re_serialised_json_differs_from_the_alternative_notation(
+    separators: tuple[str, str], ensure_ascii: bool
+) -> None:
     body = respell(MEMBERS).decode()
     again = json.dumps(json.loads(body), separators=separators, ensure_ascii=ensure_ascii)
 
@@ -43,5 +45,5 @@ def test_re_serialised_json_differs_from_the_respelled_body(separators: tuple[st
     assert all(part in body for part in ("1.10", "\\u005a", "\\/"))
 
 
-def test_an_amount_with_leading_zeros_stays_text() -> None:
+def test_an_amount_with_leading_zeros_remains_text_in_the_alternative_notation() -> None:
     assert jsontext.loads(respell({"amount": "007.00"})) == {"amount": "007.00"}

@@ -1,4 +1,4 @@
-"""Unusual responses of a bank never cause an internal error of the kit."""
+"""Unusual responses of a bank never cause an internal error of the conformance kit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def strange(depth: int, other: Any) -> type[SmallBank]:
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_responses_with_members_of_any_type_cause_no_kit_error(version: Version, value: Any) -> None:
+def test_bank_responses_with_members_of_any_type_cause_no_kit_error(version: Version, value: Any) -> None:
     for depth in (1, 2):
         run = run_kit(strange(depth, value)(version), "account*,funds*,payment-single,bank-report_status")
 

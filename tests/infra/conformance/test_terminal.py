@@ -1,4 +1,4 @@
-"""The terminal output of a run."""
+"""Terminal output of a conformance run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Colours(StringIO):
         return True
 
 
-def test_the_terminal_prints_one_line_for_each_check() -> None:
+def test_conformance_output_has_one_line_for_each_check() -> None:
     output = StringIO()
     for each in EXAMPLE_RUN.results:
         Terminal(output).show(each)
@@ -28,7 +28,7 @@ def test_the_terminal_prints_one_line_for_each_check() -> None:
     ]
 
 
-def test_the_terminal_explains_failures_at_the_end() -> None:
+def test_conformance_output_explains_failures_at_the_end() -> None:
     output = StringIO()
     Terminal(output).end(EXAMPLE_RUN, [Path("build/report.html")])
     said = output.getvalue()
@@ -39,7 +39,7 @@ def test_the_terminal_explains_failures_at_the_end() -> None:
     assert said.endswith(f"{summary(EXAMPLE_RUN)}\n  build/report.html\n")
 
 
-def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
+def test_conformance_output_explains_similar_failures_once_with_an_example() -> None:
     groups = ("a", "b", "c")
     alike = [
         example_result(f"{group}.signature-missing", "failed", problem=f"accepted; body {group}") for group in groups
@@ -55,7 +55,7 @@ def test_the_terminal_explains_similar_failures_once_with_an_example() -> None:
     assert "FAILED d.signature-missing: A <title>" in said
 
 
-def test_the_terminal_shows_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
+def test_conformance_output_shows_the_call_of_the_bank_before_the_response_of_the_kit() -> None:
     failed = replace(
         example_result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
     )
@@ -65,7 +65,7 @@ def test_the_terminal_shows_the_call_of_the_bank_before_the_response_of_the_kit(
     assert "  the bank's call\n    POST /x\n  the kit's answer\n    400\n" in output.getvalue()
 
 
-def test_the_summary_shows_the_verdict_and_the_counts() -> None:
+def test_the_conformance_summary_shows_the_overall_result_and_the_counts() -> None:
     assert summary(EXAMPLE_RUN) == (
         "SMALLGB2 does not conform to version 2: 1 passed, 1 failed, 1 advised, 1 skipped in 1.5 s"
     )
@@ -88,6 +88,6 @@ def test_control_characters_of_a_bank_are_not_printed() -> None:
     assert "\x00" not in output.getvalue()
 
 
-def test_a_long_reason_is_truncated_to_one_line() -> None:
+def test_a_long_failure_reason_is_truncated_to_one_line() -> None:
     assert first_line("x" * 500 + "\nmore") == "x" * 119 + "…"
     assert first_line("") == ""

@@ -1,4 +1,4 @@
-"""The verdict of a run on a bank."""
+"""The overall result of a conformance run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def said(*results: Result, is_full: bool = True, narrowed: str = "") -> str:
     return summary(replace(EXAMPLE_RUN, results=results, is_full=is_full, narrowed=narrowed))
 
 
-def test_a_full_run_without_failures_reports_conformance() -> None:
+def test_a_full_conformance_run_without_failures_reports_conformance() -> None:
     assert said(PASSED, INAPPLICABLE).startswith("SMALLGB2 conforms to version 2: 1 passed, ")
     assert said(PASSED, ADVICE).startswith("SMALLGB2 conforms to version 2: ")
 
 
-def test_a_blocked_mandatory_check_leaves_conformance_unknown() -> None:
+def test_a_blocked_mandatory_check_reports_conformance_as_unknown() -> None:
     run = replace(EXAMPLE_RUN, results=(PASSED, BLOCKED))
 
     assert not run.is_good
@@ -37,7 +37,7 @@ def test_a_blocked_mandatory_check_leaves_conformance_unknown() -> None:
     )
 
 
-def test_a_step_skipped_by_the_psu_leaves_conformance_unknown_without_a_failure() -> None:
+def test_a_step_skipped_by_the_psu_reports_conformance_as_unknown_without_a_failure() -> None:
     assert replace(EXAMPLE_RUN, results=(PASSED, UNPLAYED)).is_good
     assert verdict(replace(EXAMPLE_RUN, results=(PASSED, UNPLAYED))).startswith("It is not known")
     assert "because the PSU's part was not played: not supported" in said(PASSED, UNPLAYED)
@@ -52,7 +52,7 @@ def test_a_run_of_selected_checks_reports_no_conformance() -> None:
     assert "conform" not in passed + blocked
 
 
-def test_the_verdict_names_the_scopes_selected_in_the_bank_file() -> None:
+def test_the_conformance_result_names_the_scopes_selected_in_the_bank_file() -> None:
     assert said(PASSED, narrowed="in the scopes accounts").endswith(
         "\n  as far as the file goes: in the scopes accounts"
     )

@@ -1,4 +1,4 @@
-"""All errors of a customer file are reported together with their locations and without quoting the file."""
+"""All errors of a customer file are reported together with their locations. Error messages do not quote the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_BANKS = ("DEMOGB2F", "DEMODE2F", "BARCGB22", "one")
 
 
 def faults(bank: SingleBank, text: str) -> list[str]:
-    """Return the errors of a refused file, and check that nothing was stored."""
+    """Return the errors of a rejected file, and check that no data was stored."""
     before = list(bank.store.scan("demo-banks"))
     with pytest.raises(InvalidCustomers) as told:
         loading.load(bank, text)

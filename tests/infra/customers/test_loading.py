@@ -1,4 +1,4 @@
-"""A load is atomic, replaces customers with the same ids, and does not change other customers."""
+"""Loading a customer file is atomic, replaces customers with the same ids, and does not change other customers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows(bank: SingleBank) -> list[Any]:
     return sorted(bank.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
 
 
-def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: SingleBank) -> None:
+def test_loading_customers_replaces_equal_ids_and_keeps_other_customers(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")])))
     loading.load(one, customer_file(customer("noor", name="Noor H.", accounts=[account("61000003")])))
     assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
@@ -31,7 +31,7 @@ def test_a_load_replaces_customers_with_the_same_id_and_keeps_others(one: Single
     assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
 
 
-def test_a_repeated_load_does_not_change_the_customers(one: SingleBank) -> None:
+def test_a_repeated_customer_load_does_not_change_the_customers(one: SingleBank) -> None:
     text = customer_file(customer("noor", [account(transactions=[transaction()])]))
     loading.load(one, text)
     before = rows(one)
@@ -39,19 +39,19 @@ def test_a_repeated_load_does_not_change_the_customers(one: SingleBank) -> None:
     assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
 
 
-def test_a_load_removes_a_customer_from_a_bank_no_longer_listed(one: SingleBank) -> None:
+def test_a_customer_load_removes_a_customer_from_a_bank_no_longer_listed(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor")))
     changes = loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
     assert [list(change.removed) for change in changes] == [["noor"], []]
 
 
-def test_a_load_writes_only_to_the_banks_in_the_file(one: SingleBank) -> None:
+def test_a_customer_load_writes_only_to_the_banks_in_the_file(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
-def test_a_deletion_deletes_all_customers_or_none(one: SingleBank) -> None:
+def test_a_customer_deletion_deletes_all_given_customers_or_none(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
     with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
         loading.delete(one, ["noor", "ada", "nobody"])
@@ -61,7 +61,9 @@ def test_a_deletion_deletes_all_customers_or_none(one: SingleBank) -> None:
     assert [row["id"] for row in rows(one)] == ["customers", "customers"]
 
 
-def test_a_load_or_deletion_based_on_stale_data_is_refused(one: SingleBank, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_customer_load_or_deletion_based_on_stale_data_is_rejected(
+    one: SingleBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loading.load(one, customer_file(customer("noor")))
     stale = loading.read_all(one)
     loading.load(one, customer_file(customer("kenji", [account("61000002")])))
@@ -112,7 +114,7 @@ def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: SingleB
     assert {bic: len(ids) for bic, ids in there(one).items()} == {"DEMOGB21": 49, "DEMODEF1": 49}
 
 
-def test_a_load_of_more_than_3_2_mb_is_refused(one: SingleBank) -> None:
+def test_a_customer_load_of_more_than_3_2_mb_is_rejected(one: SingleBank) -> None:
     days = [f"2026-01-{day:02}" for day in range(1, 29)]
     long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(480)]
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}", transactions=long)]) for n in range(6)]
@@ -122,7 +124,7 @@ def test_a_load_of_more_than_3_2_mb_is_refused(one: SingleBank) -> None:
     loading.load(one, customer_file(*people[:5]))
 
 
-def test_the_largest_load_fits_into_one_dynamodb_transaction() -> None:
+def test_the_largest_customer_load_fits_into_one_dynamodb_transaction() -> None:
     members = 200  # of a record: its key, and the names of its members
     assert loading.MOST_BYTES_TOGETHER + 2 * directory.MOST_BYTES + loading.TOGETHER * members < 4_000_000
 

@@ -1,4 +1,4 @@
-"""Test helpers for the layer: the imports of installed libraries, and generated shared objects."""
+"""Test helpers for the Lambda layer: the imports of installed libraries, and generated shared objects."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def file_of(module: str) -> str | None:
 
 
 def used_modules() -> list[str]:
-    """Return the library modules that the service imports at any time, and their packages."""
+    """Return the library modules that the service imports at any time, each with its package."""
     return sorted({name for module in MODULES for name in imports_of(tree(module))})
 
 
 def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str, set[str]]:
-    """Return the omitted modules with the modules that import them anywhere, including in functions.
+    """Map each omitted module to the modules that import it anywhere, including in functions.
 
-    The search starts with ``modules`` and follows all imports except those of omitted modules.
+    The search starts with ``modules`` and follows all imports except the imports of omitted modules.
     """
     found: dict[str, set[str]] = {}
     pending, seen = list(modules), set(modules)
@@ -57,7 +57,7 @@ def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """Return the library modules that a library module imports, see ``imports_of``.
+    """Return the library modules that a library module imports (see ``imports_of``).
 
     A string with a module's name counts, because libraries import by name. Imports for type checkers do not count.
     """
@@ -107,7 +107,7 @@ class _Strings:
         self.content = b"\0"
 
     def add(self, text: str) -> int:
-        """Add a text. Return its offset."""
+        """Add a text to the table. Return the text's offset."""
         place = len(self.content)
         self.content += text.encode() + b"\0"
         return place

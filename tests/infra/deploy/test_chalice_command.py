@@ -23,7 +23,7 @@ RENDERED = "chalicelib/website/rendered/openapi/tpp.json"
 
 
 class Chalice:
-    """A double of Chalice's command line with output ``said``, files ``wrote``, an exit code, and recorded calls."""
+    """A fake Chalice command with output ``said``, files ``wrote``, an exit code, and recorded calls."""
 
     def __init__(self) -> None:
         self.said, self.code, self.wrote = "", 0, {"sam.json": "{}", "deployment.zip": "zip"}
@@ -52,7 +52,7 @@ class Chalice:
 
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
-    """Replace Chalice's command on the deployed Python version. Download and compile nothing."""
+    """Replace Chalice's command and simulate the deployed Python version, without downloads and compilation."""
     called = Chalice()
     monkeypatch.setattr(subprocess, "run", called)
     monkeypatch.setattr(runtime, "check_python", lambda: None)
@@ -148,7 +148,7 @@ def test_an_incomplete_package_is_an_error(
 
 
 @pytest.mark.parametrize("error", [LayerFailed, LockFailed, CompileFailed])
-def test_a_failed_layer_build_raises_an_error_before_chalice_runs(
+def test_a_failed_layer_build_raises_an_error_before_chalice_starts(
     chalice: Chalice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def fail(*_: object) -> None:
@@ -205,7 +205,7 @@ def test_a_failed_deployment_raises_chalice_failed(chalice: Chalice, monkeypatch
         ("https://notcauseway.example", True),
     ],
 )
-def test_placeholder_addresses_are_recognised(root: Path, address: str, finished: bool) -> None:
+def test_placeholder_public_urls_are_recognised(root: Path, address: str, finished: bool) -> None:
     stages = {"dev": {"environment_variables": {"PUBLIC_URL": address}}}
     (root / ".chalice" / "config.json").write_text(json.dumps({"stages": stages}))
 

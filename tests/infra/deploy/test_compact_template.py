@@ -1,4 +1,4 @@
-"""The compact template of one stage fits into one API call and has the same content."""
+"""The compact template of one stage fits into one API call and has the same content as the full template."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_compact_dashboard_has_the_same_content_in_one_line(stage: str) -> N
 
 
 def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
-    """Return a dashboard with CloudWatch's defaults. A ``"."`` is replaced with the value of the previous metric."""
+    """Return a dashboard without abbreviations. The value of the previous metric replaces each ``"."``."""
     for widget in dashboard["widgets"]:
         widget |= {name: value for name, value in template.WIDGET_DEFAULTS.items() if name not in widget}
         if widget["type"] == "metric":
@@ -82,7 +82,7 @@ def test_resources_of_other_stages_are_removed_with_outputs_and_conditions() -> 
     assert small["Resources"]["ClientsTable"]["Properties"]["DeletionProtectionEnabled"] is True
 
 
-def test_without_a_topic_alarms_have_no_actions() -> None:
+def test_compact_template_alarms_without_a_topic_have_no_actions() -> None:
     small, _ = template.compact(template.load(), "dev", AlarmTopicArn="", OwnStorageKey="false")
 
     assert "AlarmActions" not in small["Resources"]["DeadDeliveriesAlarm"]["Properties"]

@@ -1,4 +1,4 @@
-"""The layer contains only locked wheels with matching hashes, and only packages that functions import."""
+"""The Lambda layer contains only locked wheels with matching hashes, and only packages that functions import."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LISTING = {"s3": "list_objects_v2", "sesv2": "list_contact_lists"} | {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the layer's botocore data."""
+    """Return the folder with botocore's service data in the layer."""
     place = tmp_path_factory.mktemp("packages")
     shutil.copytree(Path(botocore.__file__).parent / "data", place / "botocore/data")
     layer.remove_unused(place)
@@ -84,7 +84,7 @@ def test_a_client_works_with_the_service_data_of_the_layer(
 
 
 class StoppedError(Exception):
-    """A request was stopped before sending."""
+    """A request was stopped before it was sent."""
 
 
 def stop(**_: object) -> None:
@@ -92,7 +92,7 @@ def stop(**_: object) -> None:
 
 
 def made_wheel(folder: Path) -> Path:
-    """Write a wheel with a module and with files that no function needs. Return its path."""
+    """Write a wheel with a module and with files that no function needs. Return the wheel's path."""
     folder.mkdir()
     with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
         for name in ("sample/__init__.py", "sample/tests/test_it.py", "sample/types.pyi", "sample/data.json"):
@@ -105,7 +105,7 @@ def made_wheel(folder: Path) -> Path:
 
 @pytest.fixture
 def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Provide a wheel for download whose hash is in the lock."""
+    """Provide a wheel for download. The lock contains the wheel's hash."""
     found = made_wheel(tmp_path / "index")
     pin = Pin("sample", "1.0", None, frozenset({hashlib.sha256(found.read_bytes()).hexdigest()}))
     monkeypatch.setattr(layer, "pinned", lambda root, processor: {"sample": pin})
@@ -164,14 +164,16 @@ def test_a_wheel_that_the_runtime_cannot_load_is_refused(
 
 
 @pytest.mark.usefixtures("wheel")
-def test_a_layer_built_by_the_same_rules_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layer_with_unchanged_build_rules_is_reused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
     monkeypatch.setattr(layer, "download", lambda *_: pytest.fail("it is there"))
 
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
-def test_a_layer_built_by_other_rules_is_rebuilt(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_layer_with_changed_build_rules_is_rebuilt(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     archive.write_zip(wheel.parent, tmp_path / "layer.zip", comment="others")
 
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")

@@ -31,7 +31,7 @@ def test_the_layer_has_every_module_imported_by_libraries() -> None:
 
 
 @pytest.mark.parametrize("module", ["botocore.auth", "jmespath.lexer", "dateutil.parser._parser", "idna.idnadata"])
-def test_an_omitted_module_that_is_imported_is_detected(module: str) -> None:
+def test_a_module_omitted_from_the_layer_but_imported_is_detected(module: str) -> None:
     found = ways_to(lambda file: file == file_of(module), used_modules())
 
     assert {*found} == {module}
@@ -45,7 +45,7 @@ def test_the_layer_has_every_number_registry_that_is_opened() -> None:
 
 
 def test_every_library_imported_by_the_service_is_a_direct_requirement() -> None:
-    """Pydantic's core is the only exception. Its version follows that of pydantic."""
+    """Pydantic's core is the only exception. Its version depends on the version of pydantic."""
     distributions = packages_distributions()
     used = {distributions[name][0] for name in used_modules() if "." not in name}
 

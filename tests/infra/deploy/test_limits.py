@@ -1,4 +1,4 @@
-"""The limits of a stage are consistent in all files, and refused if the account does not allow them."""
+"""The limits of a stage are consistent in all files. A stage above the limits of the account is not deployed."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_reservation_above_the_quota_is_refused_with_a_remedy() -> None:
     assert check(account, {"": 550, "deliver": 100}) is None
 
 
-def test_fewer_reserved_workers_than_the_queue_starts_are_refused() -> None:
+def test_reserving_fewer_workers_than_the_queue_starts_is_rejected() -> None:
     with pytest.raises(LimitsNotPossible, match="deliver is 99, but the queue starts up to 100 at once: messages"):
         check(OTHER, {"deliver": 99})
 

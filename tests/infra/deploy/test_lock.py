@@ -20,7 +20,7 @@ HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 
 
 def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
-    """Return the versions of a lock's distributions."""
+    """Map each distribution of a lock to its version."""
     file = folder / f"{name}.txt"
     return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else pinned_versions(file)
 
@@ -134,7 +134,7 @@ def test_make_run_refuses_a_package_without_a_matching_hash_in_the_development_l
 
 
 def install(project: Path) -> str:
-    """Install the packages of ``make run``. Return uv's error, or an empty string."""
+    """Install the packages of ``make run``. Return the error of uv, or an empty string on success."""
     packages = PACKAGES.format(set="run").split()
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", "packages", *packages]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Deploying a CloudFormation stack: create, update, no changes, and failures."""
+"""Deployment of a CloudFormation stack: creation, update, no changes, and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def refusal(message: str) -> ClientError:
 
 
 class CloudFormation:
-    """A CloudFormation client. ``exists`` states whether the stack exists; the other arguments cause failures."""
+    """A fake CloudFormation client. ``exists`` states whether the stack exists. The other arguments cause failures."""
 
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
@@ -69,7 +69,7 @@ class CloudFormation:
 
 
 def event(resource: str, status: str, reason: str = "") -> dict[str, str]:
-    """Return a CloudFormation event of a resource, or of the stack itself for ``x``."""
+    """Return a CloudFormation event of a resource. For the name ``x``, return an event of the stack itself."""
     kind = stacks.STACK if resource == "x" else "AWS::KMS::Key"
     said = {"LogicalResourceId": resource, "ResourceType": kind, "ResourceStatus": status}
     return said | ({"ResourceStatusReason": reason} if reason else {})
@@ -142,7 +142,7 @@ def test_a_stack_that_failed_to_create_must_be_deleted_first(status: str) -> Non
 
 
 class Slow(CloudFormation):
-    """A CloudFormation client whose stack is complete only after progress was printed."""
+    """A fake CloudFormation client whose stack is complete only after progress was printed."""
 
     def __init__(self, heard: threading.Event, answers: bool = True) -> None:
         super().__init__(False)
@@ -268,7 +268,7 @@ class Interfaces:
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a final public URL and the deployed Python version."""
+    """Simulate a stage with a final public URL and the deployed Python version."""
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
     monkeypatch.setattr(runtime, "check_python", lambda: None)
 

@@ -58,7 +58,7 @@ def test_the_figures_of_a_synthetic_day_are_consistent(bic: str) -> None:
         assert all(0 < since < until < DAY_SECONDS for since, until in each.down)
 
 
-def test_synthetic_days_have_quiet_weekends_slow_days_and_three_downtimes() -> None:
+def test_synthetic_bank_days_have_quiet_weekends_slow_days_and_three_downtimes() -> None:
     made = days()
     calls = {each.day.weekday(): each.total.calls for each in made}
     usual = [each.latency.bank.percentile(50) or 0 for each in made]

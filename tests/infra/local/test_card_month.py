@@ -1,4 +1,4 @@
-"""The month of card use of a new stack is created once by real actions, with a consistent ledger."""
+"""Synthetic month of card use in a new stack: created once by real actions, with a consistent ledger."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def issuer(causeway: Causeway) -> Issuer:
 
 
 def play(issuer: Issuer, at_most: int = 10_000) -> bool:
-    """Run the month, or only its first steps. Return whether the month is complete."""
+    """Run the month of card use, or only its first steps. Return whether the month is complete."""
     left = iter(range(at_most))
     return play_month(issuer.hub, MANAGER, issuer.hub.clock.time(), lambda: next(left, None) is None)
 
 
 @pytest.fixture(scope="module")
 def month() -> dict[str, Any]:
-    """The items of an uninterrupted month by table, in the emulator's form; empty until the first run."""
+    """Map each table to the items of an uninterrupted month in the emulator's format. Empty until the first run."""
     return {}
 
 
 @pytest.fixture
 def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
-    """Provide an uninterrupted month in empty tables, which is run only once for all tests."""
+    """Provide an uninterrupted month in empty tables. The month runs only once for all tests."""
     grown = {name: table_of(issuer.causeway, name).items for name in GROWN}
     if not month:
         assert play(issuer)
@@ -69,7 +69,7 @@ def whole_month(played: Issuer) -> dict[str, int]:
 
 
 def copied(items: dict[Any, Any]) -> dict[Any, Any]:
-    """Return a copy of a table's items. A shallow copy suffices, because items are replaced, not changed."""
+    """Return a shallow copy of a table's items. Writes replace items and do not change them."""
     return {place: dict(inside) for place, inside in items.items()}
 
 
@@ -113,7 +113,7 @@ def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: I
 
 
 def test_the_card_month_ends_yesterday_without_overdue_work(played: Issuer) -> None:
-    """The jobs that run every minute would change overdue records."""
+    """The jobs that run once a minute would change overdue records."""
     before = tables(played)
 
     finish_payments_and_holds(played.hub.cards)
@@ -152,7 +152,7 @@ def test_a_repeated_card_month_changes_nothing(played: Issuer) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_step_with_a_lost_response_is_completed_at_the_next_start(
+def test_a_card_month_step_with_a_lost_response_is_completed_at_the_next_start(
     issuer: Issuer, whole_month: dict[str, int], applied: bool
 ) -> None:
     play(issuer, 30)
@@ -196,14 +196,14 @@ def test_the_card_month_reads_no_card_data(issuer: Issuer) -> None:
     assert " " in CREDENTIAL
 
 
-def test_every_step_has_a_unique_reference() -> None:
+def test_every_card_month_step_has_a_unique_reference() -> None:
     names = [step.name for step in card_month.steps()]
 
     assert len({reference(name) for name in names}) == len(names)
     assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
 
 
-def test_a_refused_step_is_named_with_the_reason(issuer: Issuer) -> None:
+def test_a_rejected_card_month_step_is_reported_with_the_reason(issuer: Issuer) -> None:
     (unknown,) = [step for step in card_month.steps() if step.name == "Tom 3 18:20 activateCard"]
     player = CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now())
     step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
@@ -212,7 +212,7 @@ def test_a_refused_step_is_named_with_the_reason(issuer: Issuer) -> None:
         player.play([step])
 
 
-def test_an_unexpected_response_code_raises_step_failed(issuer: Issuer) -> None:
+def test_an_unexpected_response_code_of_a_card_month_step_raises_step_failed(issuer: Issuer) -> None:
     steps = [step for step in card_month.steps() if step.name.startswith("Aoife") and step.day < 4]
     asked = next(step for step in steps if step.action == "simulateAuthorization")
     steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")

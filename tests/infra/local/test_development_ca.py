@@ -1,4 +1,4 @@
-"""The development CA is created once, is readable only by its owner, and issues accepted certificates."""
+"""The development CA is created once, is readable only by its owner, and issues certificates for the service."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
 
 @dataclass(frozen=True)
 class Started:
-    """Output and stack file of a stack that has ended. ``tour`` is the output of ``make tour``."""
+    """The output and the stack file of a stack that has ended. ``tour`` is the output of ``make tour``."""
 
     output: str
     content: dict[str, Any]

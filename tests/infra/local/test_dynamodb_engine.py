@@ -35,7 +35,7 @@ def test_is_dynamodb_recognises_dynamodb_by_its_response_header(header: str, is_
 
 
 class Broken(DynamoDBEngine):
-    """An engine that exits at once with an error message."""
+    """An engine that exits immediately with an error message."""
 
     title = "The engine"
 
@@ -56,7 +56,7 @@ def test_an_engine_that_fails_to_start_is_reported_with_its_reason() -> None:
     assert engine.has_ended()
 
 
-def test_unreadable_engine_data_is_kept_and_its_path_reported(tmp_path: Path) -> None:
+def test_unreadable_engine_data_is_kept_and_its_path_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "data" / "tables"
     file.parent.mkdir()
     file.write_text("damaged")

@@ -1,4 +1,4 @@
-"""The emulator process handles one request at a time, but messages are sent and received meanwhile."""
+"""The emulator process handles one request at a time. During a request, messages can still be sent and received."""
 
 from __future__ import annotations
 

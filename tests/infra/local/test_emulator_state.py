@@ -1,4 +1,4 @@
-"""The emulator's state survives a restart after any kind of end, or the error states a remedy."""
+"""The emulator's state survives a restart after any kind of end. Otherwise, the error states a remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Emulators:
         self.url = ""
 
     def start(self, largest_file: int = 0) -> Emulators:
-        """Start the emulator. ``largest_file`` limits its file size in KiB, like a full disk; 0 means no limit."""
+        """Start the emulator. ``largest_file`` limits the file size in KiB, like a full disk. The value 0 means no
+        limit.
+        """
         limit = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(largest_file)] if largest_file else []
         self.child = ChildProcess([*limit, *self.command], output=subprocess.PIPE)
         self.url = self.child.first_line()
@@ -114,7 +116,7 @@ def write_keys(emulators: Emulators) -> tuple[str, bytes]:
 
 
 def write_items(emulators: Emulators) -> dict[str, Any]:
-    """Write items by every kind of write. Return the resulting items by sort key."""
+    """Write items with every kind of write. Map the sort key of each resulting item to the item."""
     dynamodb = emulators.make_table()
     every = {"n": {"N": "1.50"}, "b": {"B": BINARY}, "l": {"L": [{"NULL": True}, {"BOOL": False}]}, "ss": {"SS": ["a"]}}
     dynamodb.put_item(**put("put", m={"M": every}))
@@ -151,7 +153,7 @@ def write_messages(emulators: Emulators) -> None:
 
 @dataclass(frozen=True)
 class Killed:
-    """A restarted emulator after a kill, and the confirmed data of the killed one."""
+    """An emulator that was restarted after a kill, and the confirmed data of the killed emulator."""
 
     again: Emulators
     folder: Path
@@ -260,7 +262,7 @@ def test_a_transaction_token_is_kept_for_ten_minutes(killed: Killed) -> None:
     assert after["repeated"][1] > before["kept"][1], "it is kept for ten minutes more"
 
 
-def test_a_refused_call_returns_its_error(killed: Killed) -> None:
+def test_a_rejected_emulator_call_returns_its_error(killed: Killed) -> None:
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         killed.again.client("dynamodb").put_item(TableName="missing", Item=key("refused"))
 

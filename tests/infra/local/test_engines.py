@@ -1,4 +1,4 @@
-"""The selection of a stack's engines by its environment."""
+"""The environment variables select the engines of a local stack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.local.engines import Engines
 
 
 class NoChild:
-    """A double of a child process that is not started."""
+    """A fake child process that is not started."""
 
     commands: ClassVar[list[list[str]]] = []
 
@@ -33,7 +33,7 @@ class NoChild:
 
 
 class NoDynamoDB(NoChild):
-    """A double of a DynamoDB engine that is not started."""
+    """A fake DynamoDB engine that is not started."""
 
     def __init__(self, data: Path) -> None:
         super().__init__(["dynamodb", str(data)])
@@ -139,7 +139,7 @@ def test_a_second_stack_on_the_same_data_is_refused(engine: str, tmp_path: Path)
     Engines({}, engine, tmp_path).stop()
 
 
-def test_a_fresh_start_removes_only_the_data_of_its_engine(tmp_path: Path) -> None:
+def test_the_fresh_option_removes_only_the_data_of_the_selected_engine(tmp_path: Path) -> None:
     for folder in ("emulator", "dynamodb"):
         (tmp_path / folder).mkdir()
         for name in ("emulator.sqlite3", "emulator.sqlite3-wal", "seed.json"):
@@ -150,7 +150,7 @@ def test_a_fresh_start_removes_only_the_data_of_its_engine(tmp_path: Path) -> No
     assert len([*(tmp_path / "dynamodb").iterdir()]) == 3
 
 
-def test_a_fresh_start_at_a_given_endpoint_is_refused(tmp_path: Path) -> None:
+def test_the_fresh_option_at_a_given_endpoint_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="FRESH=1 removes the data of this stack's own engines"):
         Engines({"AWS_ENDPOINT_URL": "http://elsewhere"}, "emulator", tmp_path, fresh=True)
 
@@ -240,7 +240,7 @@ def test_another_dynoxide_version_is_not_used_and_prints_a_message(monkeypatch: 
     )
 
 
-def test_a_missing_engine_is_reported_before_a_fresh_start_removes_data(
+def test_a_missing_engine_is_reported_before_the_fresh_option_removes_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> list[str]:

@@ -1,4 +1,4 @@
-"""Queue consumers and schedules run as Lambda runs them."""
+"""Queue consumers and schedules run in the same way as on Lambda."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Sqs:
-    """A queue that returns each message once and records deletions."""
+    """A fake queue that returns each message once and records deletions."""
 
     def __init__(self, *bodies: str) -> None:
         self.waiting = [

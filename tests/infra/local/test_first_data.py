@@ -1,4 +1,4 @@
-"""The first data are created once, only in a new stack, and in the background."""
+"""The sample data of a new stack are created once, in the background. Existing stacks get no sample data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BIC = "ALPHGB21"
 
 @pytest.fixture(autouse=True)
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use one registered bank instead of the demonstration banks. No cards exist yet."""
+    """Use one registered bank instead of the demonstration banks. The stack has no cards yet."""
     Issuer(causeway)
     monkeypatch.setattr(first_data, "behaviours", lambda: {BIC: first_data.USUAL})
 
@@ -54,13 +54,13 @@ def test_a_new_stack_has_90_synthetic_days_and_schedules_a_card_month(causeway: 
 
 
 @pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
-def test_a_restarted_stack_adds_no_first_data(causeway: Causeway, first: dict[str, Any]) -> None:
-    """Earlier versions stored no state of the first data."""
+def test_a_restarted_stack_adds_no_sample_data(causeway: Causeway, first: dict[str, Any]) -> None:
+    """Earlier versions stored no state of the sample data."""
     assert begin(causeway.hub, {"user": {}, **first}) == first.get("first_data")
     assert made_up_days(causeway) == 0
 
 
-def test_cards_of_other_stacks_at_the_endpoint_prevent_first_data(causeway: Causeway) -> None:
+def test_cards_of_other_stacks_at_the_endpoint_prevent_sample_data(causeway: Causeway) -> None:
     Sequences(causeway.hub.store).next("card")
 
     assert begin(causeway.hub, None) is None
@@ -87,7 +87,7 @@ def test_the_card_month_runs_in_the_background_and_is_reported(causeway: Causewa
 
 
 def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, lines: Lines) -> None:
-    """A past hold is overdue at the present time, so a job between two steps would release it."""
+    """A hold in the past is overdue at the present time. A job between two steps would release such a hold."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
 
@@ -118,7 +118,7 @@ def test_a_finished_card_month_is_not_run_again(causeway: Causeway, state: str) 
     assert reported == []
 
 
-def test_stopping_the_stack_waits_only_for_the_current_step(
+def test_stopping_the_stack_waits_only_for_the_current_card_month_step(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_work, asked = threading.Event(), []

@@ -1,4 +1,4 @@
-"""A stack on a full disk ends with one sentence, and its ledger is consistent after the restart."""
+"""A stack on a full disk ends with a message of one sentence. After the restart, its ledger is consistent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
 
 
 def fill_the_disk(content: dict[str, Any]) -> None:
-    """Write items until a write is not confirmed, while the stack creates card use."""
+    """Write items until a write is not confirmed. The stack creates card use at the same time."""
     environment = content["environment"]
     dynamodb = boto3.client(
         "dynamodb", endpoint_url=environment["AWS_ENDPOINT_URL"], config=Config(retries={"total_max_attempts": 1})

@@ -1,4 +1,4 @@
-"""LOCALSTACK=1 requires a LocalStack: its health document is checked first."""
+"""LOCALSTACK=1 requires a LocalStack server, whose health document is checked first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The in-memory queue: the cost of a call is independent of its length, and a message wakes one consumer."""
+"""The in-memory queue: the cost of a call does not depend on the queue length, and a message wakes one consumer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def received(queue: MessageQueue) -> Message:
 
 
 def taken(queue: MessageQueue) -> list[str]:
-    """Remove the visible messages. Return their ids in the order of receipt."""
+    """Remove the visible messages. Return the message ids in the order of receipt."""
     found = []
     while each := queue.take():
         found.append(each.message_id)

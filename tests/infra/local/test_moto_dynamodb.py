@@ -1,4 +1,4 @@
-"""Moto's patched tables through boto3: the cost of a call is independent of the table size."""
+"""Moto's patched tables through boto3: the cost of a call does not depend on the table size."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def index(projection: Any = None) -> dict[str, Any]:
 
 
 def row(owner: str, part: str = "p", **numbers: int) -> dict[str, Any]:
-    """Return an item in shard ``s``, which is in the index only if it has a time."""
+    """Return an item in shard ``s``. The item is in the index only if it has a time."""
     told = {name: {"N": str(number)} for name, number in numbers.items()}
     return {"owner": {"S": owner}, "part": {"S": part}, "shard": {"S": "s"}, **told}
 

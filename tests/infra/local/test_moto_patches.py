@@ -77,7 +77,7 @@ class Numbers:
         return str(refused.value.response["Error"]["Code"])
 
     def items(self) -> dict[str, Any]:
-        """Return the value of ``n``, if any, of each item by id."""
+        """Map the id of each item to the value of its attribute ``n``, or to ``None``."""
         return {item["id"]["S"]: item.get("n") for item in self.dynamodb.scan(TableName=self.table)["Items"]}
 
 
@@ -135,14 +135,14 @@ def test_an_update_expression_is_parsed_once_and_evaluated_for_each_update(numbe
 
 @pytest.fixture
 def things() -> Iterator[str]:
-    """Provide the name of a table in moto's form, which is removed after the test."""
+    """Provide the name of a table in moto's format. The table is removed after the test."""
     name = f"things-{new_id()}"
     yield name
     dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables.pop(name, None)
 
 
 class Untouched(defaultdict[Any, Any]):
-    """The partitions of a table, which must be neither iterated nor copied."""
+    """The partitions of a table. Iterating or copying the partitions fails the test."""
 
     def items(self) -> Any:
         raise AssertionError("the whole table is copied")

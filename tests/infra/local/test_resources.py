@@ -1,4 +1,4 @@
-"""The resources of the template are created twice without errors at an emulator or another endpoint."""
+"""The resources of the template can be created twice without errors, at an emulator or at another endpoint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def emulators(addresses: list[str]) -> list[str]:
 
 @pytest.fixture(params=["the own emulator", "another endpoint"])
 def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create the resources twice, as a restart does."""
+    """Create the resources twice, as a restart of the stack does."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
         resources.create_resources(emulated=request.param == "the own emulator", dynamodb_apart=False)

@@ -1,4 +1,4 @@
-"""The seed of a stack reuses the data of an earlier start while they are valid."""
+"""A starting stack reuses the users and credentials of an earlier start while they are valid."""
 
 from __future__ import annotations
 

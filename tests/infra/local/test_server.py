@@ -1,4 +1,4 @@
-"""The local HTTP server, where it differs from Chalice's server."""
+"""Differences between the local HTTP server and Chalice's server."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_an_unreadable_body_is_refused(port: int, length: str, status: int) -> N
     assert "message" in json.loads(body)
 
 
-def test_a_refusal_arrives_while_the_body_is_still_being_sent(port: int) -> None:
+def test_an_error_response_arrives_while_the_body_is_still_being_sent(port: int) -> None:
     head, _ = raw(port, post(f"Content-Length: {LARGEST_BODY + 1}", b"x" * 500_000))
     assert head.startswith(b"HTTP/1.1 413")
 

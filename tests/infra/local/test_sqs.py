@@ -1,4 +1,4 @@
-"""The emulator's SQS: responses, saved messages, and waiting consumers."""
+"""SQS of the emulator: responses, saved messages, and waiting consumers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
-    """Provide two queues. A message moves from one to the other after two failed receipts."""
+    """Provide two queues. A message moves from the first to the second queue after two failed receipts."""
     with mock_aws():
         backend = sqs_backends[ACCOUNT][REGION]
         backend.create_queue("dead")

@@ -1,4 +1,4 @@
-"""The whole stack as started by ``make run``: its output, its errors, and its end."""
+"""The whole stack as started by ``make run``: output, errors, and the end of the stack."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Killed:
 
 @dataclass(frozen=True)
 class Returned:
-    """A killed stack, the data kept by the next stack, and the end of that stack during a request."""
+    """A killed stack, the data that the next stack kept, and the end of the next stack during a request."""
 
     killed: Killed
     content: dict[str, Any]
@@ -114,7 +114,7 @@ class Returned:
 
 @pytest.fixture(scope="module")
 def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
-    """Kill and restart a stack. It began with another stack's file, whose process id has been reused."""
+    """Kill and restart a stack. The first start finds another stack's file, whose process id is in use again."""
     folder = tmp_path_factory.mktemp("stack")
     file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
     with stack_health("another-stack") as other, (folder / "output").open("wb") as output:
@@ -222,7 +222,7 @@ def test_end_with_stdin_ends_a_stack_with_its_standard_input(
 
 
 def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
-    """Send the last byte of a request after ``meanwhile``. Return the response."""
+    """Send the last byte of a request after calling ``meanwhile``. Return the response."""
     body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
     head = (
         "POST /tpp/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -261,7 +261,7 @@ def test_an_unreachable_endpoint_is_reported_in_one_sentence(tmp_path: Path) -> 
 
 
 class Renderer:
-    """A double of the process that renders the documents."""
+    """A fake process that renders the documents."""
 
     def __init__(self, happened: list[str]) -> None:
         self._happened = happened
@@ -470,7 +470,7 @@ def test_fresh_is_enabled_by_option_or_variable(
 
 
 def _kept(content: dict[str, Any]) -> Kept:
-    """Return the data of a running stack that a restart must keep; the call opens sealed values."""
+    """Return the data of a running stack that a restart must keep. The call decrypts encrypted values."""
     base = content["base_url"]
     public_key = requests.get(f"{base}/bank/public_key", timeout=PATIENCE_SECONDS).text
     authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}

@@ -1,4 +1,4 @@
-"""The stack file, which tools use to find the stack."""
+"""The stack file, with which tools find the running stack."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_a_terminal_shows_no_json_lines_and_no_metrics(
 def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
     cause: Exception, ends_after: float | None, lines: int
 ) -> None:
-    """Connections fail before the engine ends. The stack then prints one sentence with the reason."""
+    """Connections fail before the engine ends. Afterwards, the stack prints one sentence with the reason."""
     written = io.StringIO()
     handler = TerminalLog(
         Console(file=written, width=200), lambda seconds: ends_after is not None and ends_after <= seconds

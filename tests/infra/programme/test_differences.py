@@ -1,4 +1,4 @@
-"""Load reports list changed entries of groups and rates. Unchanged entries keep their time of change."""
+"""Load reports list changed entries of groups and rates. Unchanged entries keep their modification time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.infra.operator_files import changes, mark_used, rule, stored_rows, wi
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return its content."""
+    """Load a programme manager. Return the programme manager's content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
@@ -24,7 +24,7 @@ def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[in
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
 
-def test_an_entry_of_a_group_keeps_the_time_of_its_last_change(causeway: Causeway, small: Content) -> None:
+def test_an_unchanged_entry_of_a_group_keeps_its_modification_time(causeway: Causeway, small: Content) -> None:
     first, second = fee("ATM", title="First"), fee("ATM", title="Second", percent="0.5")
     loaded(causeway.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
     causeway.clock.advance(50)
@@ -65,7 +65,9 @@ def test_the_difference_of_a_group_lists_its_changed_entries(causeway: Causeway,
     assert causeway.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
-def test_a_rule_keeps_the_time_of_its_last_change_and_is_listed_separately(causeway: Causeway, small: Content) -> None:
+def test_an_unchanged_rule_keeps_its_modification_time_and_changes_are_listed_separately(
+    causeway: Causeway, small: Content
+) -> None:
     def with_rules(*rules: Content) -> Content:
         return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
 

@@ -1,4 +1,4 @@
-"""The page on the programme file explains every member of the format."""
+"""The document on the programme file explains every member of the format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kit.documents import PROGRAMME_FILE, section, tables
 
 
 def parts(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models in an annotation."""
+    """Yield the models that an annotation contains."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
         yield annotation
     for each in get_args(annotation):
@@ -21,7 +21,7 @@ def parts(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def places(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield every list and object of a file by its path, with the model of its entries."""
+    """Yield the path of every list and object in a file, with the model of the entries."""
     for name, field in model.model_fields.items():
         for inner in parts(field.annotation):
             yield f"{place}{name}", inner

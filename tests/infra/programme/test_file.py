@@ -1,4 +1,4 @@
-"""The programme file: the resulting set-up, and errors with their locations."""
+"""Programme file: the resulting configuration, and errors with their locations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
 
 
 def of_small(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small set-up with these members."""
+    """Return the errors of a small programme file with these members."""
     return faults(written(manager(**members)))
 
 
@@ -106,12 +106,12 @@ def test_the_demo_programme_contains_no_secrets() -> None:
 # -- YAML
 
 
-def test_a_duplicate_member_is_refused() -> None:
+def test_a_duplicate_member_of_a_programme_file_is_rejected() -> None:
     assert faults("programme_managers: []\nprogramme_managers: []") == ("line 2, column 1: a member occurs twice",)
 
 
 @pytest.mark.parametrize("text", ["", "just text", "- 1", "1"])
-def test_a_file_without_members_is_refused(text: str) -> None:
+def test_a_programme_file_without_members_is_rejected(text: str) -> None:
     assert faults(text) == ("the file must have members",)
 
 

@@ -46,7 +46,7 @@ def test_the_default_fee_groups_of_the_demo_charge_nothing_for_external_payments
 
 
 def test_the_default_limits_of_the_demo_allow_simple_tests() -> None:
-    """The limits are 10,000.00 out and 1,000,000.00 in, also in the currency of the highest value."""
+    """The limits are 10,000.00 out and 1,000,000.00 in, including in the currency with the highest value."""
     factor = DEMO.rates[826, 978].base
     for entry in entries_of((201, 211, 221)):
         if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):

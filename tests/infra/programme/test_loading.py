@@ -1,4 +1,4 @@
-"""A load applies only the differences, is atomic, and never removes entries in use."""
+"""Loading a programme file applies only the differences, is atomic, and never removes entries in use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.infra.operator_files import changes, mark_used, stored_rows, with_ent
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return its content."""
+    """Load a programme manager. Return the programme manager's content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
@@ -41,7 +41,7 @@ def without(content: Content, kind: str, number: int) -> Content:
 # -- the difference
 
 
-def test_a_repeated_load_changes_nothing(causeway: Causeway, small: Content) -> None:
+def test_a_repeated_programme_load_changes_nothing(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
 
     (plan,) = loaded(causeway.hub, small)
@@ -56,7 +56,7 @@ def test_the_in_use_mark_of_an_entry_is_not_a_difference(causeway: Causeway, sma
     assert changes(causeway, small) == []
 
 
-def test_a_first_load_adds_all_entries_and_creates_the_credentials(causeway: Causeway) -> None:
+def test_a_first_programme_load_adds_all_entries_and_creates_the_credentials(causeway: Causeway) -> None:
     made = manager()
     (plan,) = loaded(causeway.hub, made)
 
@@ -66,7 +66,7 @@ def test_a_first_load_adds_all_entries_and_creates_the_credentials(causeway: Cau
     assert causeway.hub.cards.credentials.check(*secret_parts(plan.secrets["app"])) is not None
 
 
-def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Content) -> None:
+def test_a_programme_load_changes_only_differing_entries(causeway: Causeway, small: Content) -> None:
     other = small | {
         "name": "Renamed",
         "designs": [{"id": 1, "name": "Deep Blue"}, {"id": 3, "name": "Red"}],
@@ -99,7 +99,7 @@ def test_a_load_changes_only_differing_entries(causeway: Causeway, small: Conten
     assert found.catalogue.card_programmes[1].holder_limit_group_id is None
 
 
-def test_planning_a_load_changes_nothing(causeway: Causeway, small: Content) -> None:
+def test_planning_a_programme_load_changes_nothing(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     planned(causeway.hub, small | {"name": "Renamed", "credentials": []})
     planned(causeway.hub, manager())
@@ -107,7 +107,7 @@ def test_planning_a_load_changes_nothing(causeway: Causeway, small: Content) -> 
     assert stored_rows(causeway, small) == before
 
 
-def test_a_load_keeps_programme_managers_that_are_not_in_the_file(causeway: Causeway, small: Content) -> None:
+def test_a_programme_load_keeps_managers_that_are_not_in_the_file(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     loaded(causeway.hub, manager())
 
@@ -195,7 +195,7 @@ def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway
 
 
 def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway, small: Content) -> None:
-    """The tests of ``programmes`` cover a use just after the removal."""
+    """The tests of ``programmes`` cover a first use immediately after the removal."""
     before = stored_rows(causeway, small)
     with (
         causeway.meanwhile("transact", lambda: mark_used(causeway, small, ("design", 2))),
@@ -221,7 +221,7 @@ def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(causeway: C
 # -- two at a time, and faults
 
 
-def test_a_concurrent_load_is_refused(causeway: Causeway, small: Content) -> None:
+def test_a_concurrent_load_of_a_programme_is_rejected(causeway: Causeway, small: Content) -> None:
     with (
         causeway.meanwhile("transact", lambda: loaded(causeway.hub, small | {"name": "Theirs"})),
         pytest.raises(LoadConflict, match="this programme manager was loaded concurrently"),
@@ -239,7 +239,7 @@ def test_a_concurrent_first_load_is_refused(causeway: Causeway) -> None:
     assert changes(causeway, new) == []
 
 
-def test_a_failed_load_changes_nothing_and_can_be_retried(causeway: Causeway, small: Content) -> None:
+def test_a_failed_programme_load_changes_nothing_and_can_be_retried(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     wanted = small | {"name": "Renamed"}
     with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):

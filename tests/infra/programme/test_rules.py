@@ -66,7 +66,7 @@ def test_the_other_usage_groups_of_the_demo_decline_the_transactions_in_their_na
 def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
-    """The rules allow 5 uses a day up to 10,000.00, also in the currency of the highest value."""
+    """The rules allow 5 uses a day up to 10,000.00, including in the currency with the highest value."""
     facts = TransactionAttributes(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
     groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
     windows: Any = {}

@@ -1,4 +1,4 @@
-"""A contract change since the last release fails unless the changelog names it."""
+"""An API contract change since the last release fails the check unless the changelog names the change."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def unnamed(removed: str, *notes: str, added: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("line", RELEASE)
-def test_a_removed_contract_line_must_be_named_in_the_changelog(line: str) -> None:
+def test_a_removed_api_contract_line_must_be_named_in_the_changelog(line: str) -> None:
     assert f"- {line}" in unnamed(line)
 
 
-def test_a_changed_contract_line_must_be_named_in_the_changelog() -> None:
+def test_a_changed_api_contract_line_must_be_named_in_the_changelog() -> None:
     changed = "POST /pay request body.amount  string, length 1..9, required"
 
     assert f"- {RELEASE[2]}" in unnamed(RELEASE[2], added=changed)
@@ -67,16 +67,16 @@ def test_a_changed_contract_line_must_be_named_in_the_changelog() -> None:
         (RELEASE[11], "`POST /pay` never answers `503`."),
     ],
 )
-def test_a_note_with_member_and_operation_or_api_names_a_line(line: str, note: str) -> None:
+def test_a_changelog_note_with_member_and_operation_or_api_names_a_contract_line(line: str, note: str) -> None:
     assert unnamed(line, note) == []
 
 
 @pytest.mark.parametrize("note", ["`amount` is gone.", "`POST /pay` takes less.", "amount of `POST /pay` is gone.", ""])
-def test_a_note_without_member_or_operation_names_no_line(note: str) -> None:
+def test_a_changelog_note_without_member_or_operation_names_no_contract_line(note: str) -> None:
     assert unnamed(RELEASE[2], note) == [f"- {RELEASE[2]}"]
 
 
-def test_a_removed_operation_must_be_named_only_once() -> None:
+def test_a_removed_operation_must_be_named_only_once_in_the_changelog() -> None:
     present = [line for line in RELEASE if not line.startswith("GET /list")]
 
     assert unnamed_changes("tpp", RELEASE, present, ["`GET /list` is gone."]) == []
@@ -98,7 +98,7 @@ def test_a_removed_operation_must_be_named_only_once() -> None:
         ("POST /api request body(createCard)  object, required", "`POST /api`: `createCard` has a `body`."),
     ],
 )
-def test_a_new_obligation_in_existing_operations_and_schemas_must_be_named(demand: str, note: str) -> None:
+def test_a_new_obligation_in_existing_operations_must_be_named_in_the_changelog(demand: str, note: str) -> None:
     assert unnamed("", added=demand) == [f"+ {demand}"]
     assert unnamed("", note, added=demand) == []
 
@@ -118,12 +118,12 @@ def test_a_new_obligation_in_existing_operations_and_schemas_must_be_named(deman
         'Balance  rule {"not":{"required":["a"]}}',
     ],
 )
-def test_a_new_line_without_an_obligation_for_callers_needs_no_note(line: str) -> None:
+def test_a_new_contract_line_without_an_obligation_for_callers_needs_no_note(line: str) -> None:
     assert unnamed("", added=line) == []
 
 
 @pytest.mark.parametrize("content", ['value "A"', 'rule {"not":{"required":["a"]}}'])
-def test_values_and_rules_of_a_new_optional_member_need_no_note(content: str) -> None:
+def test_values_and_rules_of_a_new_optional_member_need_no_changelog_note(content: str) -> None:
     place = "POST /pay request body.note"
 
     assert unnamed_changes("tpp", RELEASE, [*RELEASE, f"{place}  string, optional", f"{place}  {content}"], []) == []
@@ -153,7 +153,9 @@ def tpp_api() -> Any:
 
 
 @pytest.mark.parametrize("change", [_add_values, _add_any_of, _add_not, _require_body])
-def test_a_narrowed_request_of_the_tpp_api_must_be_named(tpp_api: Any, change: Callable[[Any, Any], None]) -> None:
+def test_a_narrowed_request_of_the_tpp_api_must_be_named_in_the_changelog(
+    tpp_api: Any, change: Callable[[Any, Any], None]
+) -> None:
     document = copy.deepcopy(tpp_api)
     operation = document["paths"]["/tpp/authorize"]["post"]
     operation["requestBody"]["required"] = False

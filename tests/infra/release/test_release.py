@@ -1,4 +1,4 @@
-"""``make release`` creates a release in a clone of this repository, or reports an error and changes nothing."""
+"""``make release`` creates a release in a clone of this repository. After an error, the clone is unchanged."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Clone:
         return (self.folder / name).read_text("utf-8")
 
     def write_next_version(self, note: str) -> None:
-        """Replace the content of the changelog's first section with ``note``."""
+        """Replace the content of the changelog's first section by ``note``."""
         before, _, after = self.read("CHANGELOG.md").partition(f"{NEXT}\n")
         earlier = after[after.index("\n## ") :]
         (self.folder / "CHANGELOG.md").write_text(f"{before}{NEXT}\n\n{note}\n{earlier}", "utf-8")
@@ -72,7 +72,7 @@ def all_files() -> list[str]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """Create a repository with the files that a release changes. Its data command writes at once."""
+    """Create a repository with the files that a release changes. Its data command writes the data file at once."""
     packages = ("tests/__init__.py", "tests/upgrade/__init__.py")
     files = (".gitignore", *CHANGELOGS, *VERSION_FILES, CONTRACT, DATA, DATA_COMMAND, *packages)
     made = Clone(tmp_path_factory.mktemp("clone"), files)

@@ -1,6 +1,7 @@
-"""Additions to the APIs need only the files that CONTRIBUTING lists. Each is applied to a copy of the tree.
+"""Additions to the APIs need only the files that CONTRIBUTING lists. Each addition is applied to a copy of the tree.
 
-As a program in the folder of a copy, the module reads additions from standard input and prints what each lacks.
+If run as a program in the folder of a copy, the module reads additions from standard input and prints the missing
+parts.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ Edits = Mapping[str, str]
 
 
 class Addition(NamedTuple):
-    """An addition of one row of CONTRIBUTING's table.
+    """An addition described by one row of CONTRIBUTING's table.
 
     Attributes:
         row: the first words of the row.
-        document: the document that describes it.
-        name: its name in the document.
+        document: the document that describes the addition.
+        name: the addition's name in the document.
         files: the edits by file.
     """
 
@@ -113,7 +114,7 @@ CARD_EVENT_ROW = """    "account.renamed": EventRow(AccountRenamedEvent, "An acc
 
 
 def webhook(call: str) -> dict[str, Edits]:
-    """Return the edits for a webhook of version 2 for a call of TPPs."""
+    """Return the edits that add a version 2 webhook for a call of TPPs."""
     return {
         f"{OPENBANKING}/v2_account_messages.py": {"": MODELS},
         f"{OPENBANKING}/v2_version.py": {"    initiations:": WEBHOOK.format(call=call)},
@@ -167,7 +168,7 @@ PARTIAL = {
 
 @pytest.fixture(scope="module")
 def problems(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]]:
-    """Return the problems of each set of additions by its name."""
+    """Map the name of each set of additions to its problems."""
     copy = tmp_path_factory.mktemp("copy")
     for folder in ("chalicelib", "infra", "sdk"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("rendered"))
@@ -183,12 +184,14 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]
 
 
 @pytest.mark.parametrize("play", WHOLE)
-def test_additions_need_no_more_than_their_files(play: str, problems: Mapping[str, list[str]]) -> None:
+def test_additions_to_the_apis_need_no_more_than_their_documented_files(
+    play: str, problems: Mapping[str, list[str]]
+) -> None:
     assert problems[play] == []
 
 
 @pytest.mark.parametrize("play", PARTIAL)
-def test_an_addition_without_one_of_its_files_is_reported(play: str, problems: Mapping[str, list[str]]) -> None:
+def test_an_addition_with_a_missing_file_is_reported(play: str, problems: Mapping[str, list[str]]) -> None:
     assert problems[play] != []
 
 

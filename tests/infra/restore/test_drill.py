@@ -1,4 +1,4 @@
-"""After tables are restored to different times, ``doctor`` reports inconsistencies and repairs safe ones."""
+"""After tables are restored to different times, ``doctor`` reports inconsistencies and repairs the safe cases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WRITES = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"
 
 @dataclass(frozen=True)
 class Moment:
-    """A snapshot of all tables after a write, with their items."""
+    """A snapshot of all tables after a write."""
 
     tables: Mapping[str, Snapshot]
     items: State
@@ -44,7 +44,7 @@ class Moment:
         return cls({table: Snapshot(causeway, [table]) for table in TABLES}, items)
 
     def changes_since(self, earlier: Moment) -> dict[str, frozenset[str]]:
-        """Return the kinds of written items by table."""
+        """Map each table to the kinds of items written to it."""
         changed = {
             table: [each for each in now if each not in earlier.items[table]] for table, now in self.items.items()
         }
@@ -53,11 +53,11 @@ class Moment:
 
 @dataclass(frozen=True)
 class Skew:
-    """One table restored to a later or an earlier moment than all others.
+    """A restore in which one table has a later or an earlier snapshot than all other tables.
 
     Attributes:
-        table, is_ahead: the table, and whether its moment is later.
-        written: the kinds of items written between the two moments.
+        table, is_ahead: the table, and whether its snapshot is later.
+        written: the kinds of items written between the two snapshots.
         lost: the written kinds that are missing after the restore.
     """
 
@@ -85,7 +85,7 @@ def kind_of(table: str, item: Item) -> str:
 
 
 def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
-    """Return the moments before a request and after each of its writes."""
+    """Return the snapshots before a request and after each of the request's writes."""
     moments = [Moment.of(causeway)]
 
     def see(call: Call, proceed: Proceed) -> Members:
@@ -100,7 +100,7 @@ def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
 
 
 def skews_of(moments: list[Moment]) -> Iterator[Skew]:
-    """Yield every restore of one table to an earlier or a later moment than the others."""
+    """Yield every restore of one table to an earlier or a later snapshot than the other tables."""
     for earlier, later in combinations(moments, 2):
         changes = later.changes_since(earlier)
         written = frozenset[str]().union(*changes.values())
@@ -112,14 +112,14 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 @contextmanager
 def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
-    """Yield the requests of a race whose client and programme manager receive events."""
+    """Yield competing requests whose client and programme manager receive events."""
     causeway.tpp.set_events_url()
     with causeway.manager_wants_events():
         yield race.prepare(causeway)
 
 
 def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:
-    """Return the findings of ``doctor`` in another process."""
+    """Run ``doctor`` in another process and return the findings."""
     return list(find_all(Examination(causeway.another_process(), mend=mend)))
 
 
@@ -169,9 +169,9 @@ MENDING = frozenset(check.name for check in CHECKS if check.mends)
 
 @dataclass(frozen=True)
 class Harmless:
-    """A loss that ``doctor`` does not report.
+    """A data loss that ``doctor`` does not report.
 
-    Of writes with only these kinds of items, only ``lost`` are missing, or only ``kept`` are left.
+    For writes with only these kinds of items, only ``lost`` items are missing, or only ``kept`` items remain.
     """
 
     reason: str
@@ -238,7 +238,9 @@ def test_one_doctor_run_reports_and_repairs_the_inconsistencies_after_a_restore(
 
 
 @pytest.mark.parametrize(("title", "pair"), PAIRS)
-def test_no_inconsistency_is_reported_at_any_moment_of_a_request(causeway: Causeway, title: str, pair: str) -> None:
+def test_doctor_reports_no_inconsistency_after_any_write_of_a_request(
+    causeway: Causeway, title: str, pair: str
+) -> None:
     with requests_of(causeway, RACES[title]) as requests:
         taken = [requests.take(name) for name in pair.split(", ")]
         moments = [each for request in taken for each in moments_of(causeway, request)]
@@ -360,7 +362,7 @@ def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Cause
 
 
 def lose_claims(causeway: Causeway) -> None:
-    """Restore ``idempotency`` to a moment at which the table was empty."""
+    """Restore ``idempotency`` to a snapshot in which the table was empty."""
     for item in causeway.hub.store.scan("idempotency"):
         causeway.hub.store.delete("idempotency", {"claim": item["claim"]})
 

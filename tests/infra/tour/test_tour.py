@@ -1,4 +1,4 @@
-"""The tour prints requests and responses without secrets, and ends with one line after an error."""
+"""The tour prints requests and responses without secrets. After an error, the tour ends with one line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSWER = {
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Returns tokens for every request."""
+    """A fake hub that returns tokens for every request."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -81,7 +81,7 @@ def test_the_tour_prints_requests_and_responses_with_shortened_secrets(
     assert CODE[:9] not in shown
 
 
-def test_a_duplicate_body_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tour_does_not_print_a_repeated_body_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
     with new_tpp(base, detail=True) as tpp:
         for _ in range(2):
             tpp.exchange(refresh_token=TOKEN)
@@ -90,7 +90,7 @@ def test_a_duplicate_body_is_not_printed_again(base: str, capsys: pytest.Capture
     assert shown.count('"grant_type": "refresh_token"') == shown.count("(the same body)") == 1
 
 
-def test_error_codes_are_printed_and_card_api_keys_are_shortened() -> None:
+def test_the_tour_prints_error_codes_and_shortens_card_api_keys() -> None:
     shown = format_json({"code": "AUTHENTICATION_REQUIRED", "access_key": "k" * 20, "access_level": 1000})
 
     assert shown == '{"code": "AUTHENTICATION_REQUIRED", "access_key": "kkkkkkkk…", "access_level": 1000}'
@@ -151,7 +151,7 @@ def test_a_stack_that_does_not_start_ends_the_tour_with_one_line(
     )
 
 
-def test_an_accepted_wrong_pin_is_followed_by_three_other_pins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_follows_an_accepted_wrong_pin_with_three_other_pins(monkeypatch: pytest.MonkeyPatch) -> None:
     none: Any = SimpleNamespace(wait_for_event=None)
     codes = iter(["55", "55", "00", "55", "55", "75"])
     monkeypatch.setattr(CardTour, "respond", lambda *_, **__: {"response_code": next(codes)})

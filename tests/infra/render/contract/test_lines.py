@@ -1,4 +1,4 @@
-"""A contract has one line for each operation, member, type, length, obligation, value and error code."""
+"""An API contract has one line for each operation, member, type, length, obligation, value and error code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A contract file marks changes since the last release and contains every line of the contract."""
+"""An API contract file marks changes since the last release and contains every line of the contract."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LISTS, PAYS = RELEASE[:2], RELEASE[2:]
         ),
     ],
 )
-def test_new_and_removed_lines_are_marked_at_their_places(present: list[str], lines: list[str]) -> None:
+def test_new_and_removed_contract_lines_are_marked_at_their_positions(present: list[str], lines: list[str]) -> None:
     text = marks.join_lines(lines)
 
     assert marks.mark_changes(RELEASE, present) == lines

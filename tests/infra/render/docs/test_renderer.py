@@ -1,4 +1,4 @@
-"""Documents in HTML: headings, tables, code blocks, links, and the parts of long pages."""
+"""Renders documents in HTML: headings, tables, code blocks, links, and the parts of long pages."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from infra.repository import ROOT
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, str]:
-    """Return the files of the site. Rendering takes seconds."""
+    """Render the site and return its files. Rendering takes seconds, so all tests share the files."""
     return texts()
 
 

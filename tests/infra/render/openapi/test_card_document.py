@@ -1,4 +1,4 @@
-"""The document of the card API: request and response of every action, with schemas that match the models."""
+"""OpenAPI document of the card API: request and response of every action, with schemas that match the models."""
 
 from __future__ import annotations
 
@@ -183,14 +183,14 @@ def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phras
     ],
     ids=["below the member", "below the base's", "below the first of its name", "of the base", "of the subclass"],
 )
-def test_a_member_is_described_by_the_most_specific_sentence(model: type[Request], member: str, expected: str) -> None:
+def test_a_member_has_the_most_specific_description_sentence(model: type[Request], member: str, expected: str) -> None:
     assert sentence(model, member) == expected
 
 
 @pytest.mark.parametrize(
     ("member", "value"), [("count", MOST_COUNT), ("amount", MOST_AMOUNT), ("country_count", MOST_COUNTRIES)]
 )
-def test_the_sentence_of_an_unlimited_remainder_states_its_value(member: str, value: int) -> None:
+def test_the_description_of_an_unlimited_remainder_states_its_value(member: str, value: int) -> None:
     assert f"; {value} without a bound" in sentence(model_of(LimitStatusRecord), member)
 
 

@@ -66,7 +66,7 @@ def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every example with its schema: of contents, parameters, headers and single members."""
+    """Yield every example with its schema: examples of contents, parameters, headers and single members."""
     for place, found in every(document):
         if "/example" in place:
             continue
@@ -142,7 +142,7 @@ def test_examples_of_tpp_calls_are_valid_by_their_models() -> None:
 
 
 def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """Yield the webhooks of each relayed POST call, with the request and response examples per version."""
+    """Yield the webhooks of each relayed POST call, with the request and response examples for each version."""
     for call in [call for call in RELAYED if call.method == "POST"] + list(PAYMENTS):
         operation = document["paths"][call.path]["post"]
         answers = of_content(document, operation["responses"]["200"])
