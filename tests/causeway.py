@@ -311,7 +311,7 @@ class Causeway:
         """Give a programme manager the Events URL of ``receiver`` and a first secret until the block ends."""
         table, key = head_key(manager_id)
         self.hub.store.update(table, key, set={"events_url": self.receiver.url})
-        self.hub.cards.programmes._cache.pop(manager_id, None)
+        self.hub.cards.programmes.cache.pop(manager_id, None)
         secret, made = self.hub.cards.call(create_events_secret, manager_id)
         self.hub.store.transact([made])
         try:
@@ -326,12 +326,12 @@ class Causeway:
         table, key = head_key(manager_id)
         members = {"events_encryption_key": public_pem, "delivers_validation_values": True}
         self.hub.store.update(table, key, set=members)
-        self.hub.cards.programmes._cache.pop(manager_id, None)
+        self.hub.cards.programmes.cache.pop(manager_id, None)
         try:
             yield
         finally:
             self.hub.store.update(table, key, remove=[*members])
-            self.hub.cards.programmes._cache.pop(manager_id, None)
+            self.hub.cards.programmes.cache.pop(manager_id, None)
 
     def recorded(self, kind: str = "") -> list[Delivery]:
         """Return the stored deliveries of one kind, or of all kinds, oldest first."""

@@ -44,18 +44,18 @@ class CallLimits:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._admitted: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self.admitted: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, caller: str, limit: int) -> None:
         """Count a call of ``caller``, which has ``limit`` calls per minute. Raises: LimitReached."""
         with self._lock:
             now = self._clock.monotonic()
-            at, ahead = self._admitted.get(caller, (now, 0.0))
+            at, ahead = self.admitted.get(caller, (now, 0.0))
             passed = max(now - at, 0.0)  # a clock that was set back costs a caller nothing
             ahead = max(ahead - passed, 0.0) + _PERIOD / limit
             if (too_early := ahead - _PERIOD) > _ROUNDING:
                 raise LimitReached(limit, max(1, math.ceil(too_early - _ROUNDING)))
-            self._admitted[caller] = (now, ahead)
-            self._admitted.move_to_end(caller)
-            if len(self._admitted) > MAX_CALLERS:
-                self._admitted.popitem(last=False)
+            self.admitted[caller] = (now, ahead)
+            self.admitted.move_to_end(caller)
+            if len(self.admitted) > MAX_CALLERS:
+                self.admitted.popitem(last=False)

@@ -274,7 +274,7 @@ def warmed(issuer: Issuer) -> Issuer:
     issuer.purchase(issuer.card_in("A").card_id, 1)
     hub = issuer.hub
     catalogue = hub.cards.programmes.catalogue(MANAGER)
-    hub.cards.programmes._used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
+    hub.cards.programmes.used |= {(MANAGER, (kind, each.id)) for kind, each in catalogue.entries()}
     return issuer
 
 
@@ -282,5 +282,5 @@ def all_in_use(issuer: Issuer) -> None:
     """Mark every entry of the set-up as used, in storage and in the cache of this process."""
     programmes = issuer.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
-    programmes._used.clear()
+    programmes.used.clear()
     programmes.mark_used(catalogue, [(kind, each.id) for kind, each in catalogue.entries()])

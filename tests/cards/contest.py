@@ -69,11 +69,11 @@ def _turns() -> Iterator[None]:
     if DYNAMODB_ENGINE:
         yield
         return
-    turn, call = threading.Lock(), Store._call
+    turn, call = threading.Lock(), Store.call_once
 
     def in_turn(store: Store, *arguments: Any, **request: Any) -> Any:
         with turn:
             return call(store, *arguments, **request)
 
-    with patch.object(Store, "_call", in_turn):
+    with patch.object(Store, "call_once", in_turn):
         yield

@@ -32,11 +32,11 @@ class SlowStorage:
         self.made: list[str] = []
 
     def __enter__(self) -> SlowStorage:
-        self._send, self._store._send = self._store._send, self._slow
+        self._send, self._store.send = self._store.send, self._slow
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store._send = self._send
+        self._store.send = self._send
 
     def _slow(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         self.made.append(operation)

@@ -115,7 +115,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
     holder = issuer.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
         sequences = issuer.hub.cards.sequences
-        sequences._left = dict.fromkeys(sequences._left, range(0))
+        sequences.left = dict.fromkeys(sequences.left, range(0))
         with record_calls(issuer.causeway) as calls:
             issuer.data("createCard", **of_new_card(request_reference_id=issuer.reference(), **members))
 
@@ -132,7 +132,7 @@ def test_the_first_use_of_catalogue_entries_adds_a_round_trip_and_later_uses_add
         return [call() for call in calls]
 
     monkeypatch.setattr(programmes, "together", noted)
-    issuer.hub.cards.programmes._used.clear()
+    issuer.hub.cards.programmes.used.clear()
     for _ in range(2):
         issuer.data("createCard", **of_new_card(**HOLDER_BLOCK))
 

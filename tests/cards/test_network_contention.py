@@ -118,14 +118,14 @@ def test_every_authorization_on_slow_storage_is_decided_in_time_and_leaves_one_r
     calls = [
         asking(each, "simulateAuthorization", **members) for each in itertools.islice(itertools.cycle(issuers), ASKERS)
     ]
-    call = Store._call
+    call = Store.call_once
 
     def slow(store: Store, *arguments: Any, **request: Any) -> Any:
         for each in issuers:
             each.clock.advance(SLOW)
         return call(store, *arguments, **request)
 
-    with patch.object(Store, "_call", slow):
+    with patch.object(Store, "call_once", slow):
         answers = at_once(calls)
 
     found = outcomes(answers)

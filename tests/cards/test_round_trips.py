@@ -31,8 +31,8 @@ def issuer(running: Issuer) -> Issuer:
     running.data("getDesign", program_id=EVERYDAY)
     sequences = running.hub.cards.sequences
     for name in get_args(Name):
-        if len(sequences._left[name]) < ENOUGH:
-            sequences._fill_up(name)
+        if len(sequences.left[name]) < ENOUGH:
+            sequences.fill_up(name)
     return running
 
 

@@ -190,7 +190,7 @@ class Boundaries:
 
     def mark(self) -> None:
         """Count a boundary before and after every call to AWS and to other parties."""
-        exchange_once = Outbound._exchange
+        exchange_once = Outbound.send_once
 
         def observe(call: calls.Call, proceed: calls.Proceed) -> calls.Members:
             name = f"{_SERVICES[call.service]} {call.operation}"
@@ -208,7 +208,7 @@ class Boundaries:
                 self._pass(AFTER, name)
 
         calls.add_observer(observe)
-        Outbound._exchange = exchange  # type: ignore[assignment, method-assign]
+        Outbound.send_once = exchange  # type: ignore[assignment, method-assign]
 
     def _pass(self, side: str, call: str) -> None:
         self._passed[call, side] += 1
@@ -335,7 +335,7 @@ def simulate_time_limits(clock: ManualClock) -> None:
     def wait_for_answer(reader: DeadlineReader, buffer: Any) -> int | None:
         read = readinto(reader, buffer)
         while bytes(buffer[:read]) == NO_ANSWER:
-            clock.advance(reader._exchange.time_to_wait())
+            clock.advance(reader.exchange.time_to_wait())
         return read
 
     socket.socket.settimeout = lambda each, seconds: settimeout(each, seconds and _ENDLESS)  # type: ignore[method-assign]

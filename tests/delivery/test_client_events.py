@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, get_args
+from unittest.mock import Mock
 
 import pytest
 
@@ -23,7 +24,7 @@ from chalicelib.delivery.client_events import (
     encode_position,
 )
 from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, RECORD, Delivery, State, put_delivery
-from chalicelib.delivery.event_log import EventLog, Position, _part, _partition, _shard
+from chalicelib.delivery.event_log import EventLog, Position
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
@@ -61,8 +62,9 @@ class MadeUpStore(Store):
         self.calls: list[str] = []
 
     def add_event(self, position: Position, topic: str = "test") -> None:
-        partition = _partition(f"client#{CLIENT}", _shard(position[1]))
-        self.logged.append({"delivery_id": partition, "part": _part(position), "topic": topic})
+        at, event_id = position
+        _, put = EventLog(self, Mock(), Mock(), Mock()).put_event(f"client#{CLIENT}", topic, "", at, event_id)
+        self.logged.append(put.item)
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
         self.calls.append("Query")

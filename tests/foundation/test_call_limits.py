@@ -112,7 +112,7 @@ def test_the_number_of_callers_stored_for_rate_limits_is_limited(limits: CallLim
 
     limits.admit("one more", 1)
 
-    assert len(limits._admitted) == MAX_CALLERS
+    assert len(limits.admitted) == MAX_CALLERS
     assert is_admitted(limits, "0", 1)
     assert not is_admitted(limits, "2", 1)
 

@@ -246,7 +246,7 @@ def test_generating_an_identifier_after_the_time_limit_raises_never_sent(clock: 
 def test_a_spare_identifier_is_the_next_of_the_reserved_block_or_has_11_digits(clock: ManualClock) -> None:
     slow = Client(clock, 0)
     sequences = Sequences(Store(slow, "any"))
-    sequences._left["authorization"] = range(7, 8)
+    sequences.left["authorization"] = range(7, 8)
 
     assert sequences.spare("authorization") == 7
     assert len(str(sequences.spare("authorization"))) == 11

@@ -109,15 +109,15 @@ def test_all_threads_wait_for_the_first_read_of_the_clock_offset(real: ManualClo
 def test_other_threads_use_the_cached_clock_offset_during_a_read(real: ManualClock) -> None:
     seen: list[int] = []
 
-    def read() -> int:
+    def read_slowly() -> int:
         other = threading.Thread(target=lambda: seen.append(clock.offset_seconds))
         other.start()
         other.join(PATIENCE_SECONDS)
         return 2 * DAY
 
-    clock = MovedClock(real, lambda: DAY)
+    reads = [read_slowly, lambda: DAY]
+    clock = MovedClock(real, lambda: reads.pop()())
     assert clock.offset_seconds == DAY
-    clock._read_offset = read
     real.advance(CACHED_SECONDS)
 
     assert clock.offset_seconds == 2 * DAY

@@ -41,7 +41,7 @@ def granted(stage: str, function: str) -> Keys:
 
 
 @pytest.fixture
-def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
+def reached(causeway: Causeway) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
     """Return a function that records the secrets read and keys decrypted by a call in a new process."""
     taken: Keys = {}
 
@@ -58,9 +58,12 @@ def reached(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[Ca
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
         fresh = causeway.another_process()
         taken.update(secrets=set(), unwraps=False)
-        with monkeypatch.context() as patch, observe_calls(note):
-            patch.setattr(bootstrap, "_hub", fresh)
-            work(fresh)
+        bootstrap.use(fresh)
+        try:
+            with observe_calls(note):
+                work(fresh)
+        finally:
+            bootstrap.use(causeway.hub)
         return dict(taken)
 
     return reach

@@ -116,7 +116,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
     def work() -> None:
         causeway.hub.openbanking.banks.forget()
         causeway.hub.delivery.queue.__dict__.pop("_client", None)
-        causeway.hub.delivery.queue.__dict__.pop("_url", None)
+        causeway.hub.delivery.queue.__dict__.pop("url", None)
         causeway.writes_measurements()
         for delivery_id in [*ids, *ids]:
             deliver(delivery_id)
@@ -139,7 +139,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
 
     assert causeway.delivery(card_event).state == "delivered"
     for task in unrecorded_declines(causeway):
-        causeway.hub.cards.programmes._cache.clear()
+        causeway.hub.cards.programmes.cache.clear()
         taken_up |= working(partial(causeway.hub.delivery.worker.attempt, task))
     by_lambda = {(f"sqs:{action}", "arn:aws:sqs:*:*:causeway-local-deliveries") for action in RIGHTS_OF_CONSUMERS}
     assert [taken_up ^ (policy_rights(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)

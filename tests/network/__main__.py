@@ -37,7 +37,7 @@ def repeat_payments() -> None:
 
 def deny_sending() -> None:
     """Treat a lost response as a request that was never sent."""
-    outbound._translate = lambda error, handled, *, sent: NotReached("no connection could be made")
+    outbound.translate = lambda error, handled, *, sent: NotReached("no connection could be made")
 
 
 def share_circuits() -> None:

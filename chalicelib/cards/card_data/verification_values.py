@@ -38,7 +38,7 @@ def card_verification_value(cvk: bytes, pan: str, expiry: str, service_code: str
     left = cvk[:8]
     halfway = _encrypt_block(left + left, first)  # equal halves: single DES
     mixed = bytes(one ^ other for one, other in zip(halfway, second, strict=True))
-    return _decimal_digits(_encrypt_block(cvk, mixed), 3)
+    return decimal_digits(_encrypt_block(cvk, mixed), 3)
 
 
 def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
@@ -47,7 +47,7 @@ def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
     The PVV is computed from the eleven digits before the card number's check digit, the key ``index`` (PVKI, 1 to 6)
     and the PIN. About one in ten thousand other PINs has the same PVV.
     """
-    return _decimal_digits(_encrypt_block(pvk, bytes.fromhex(f"{pan[-12:-1]}{index}{pin}")), 4)
+    return decimal_digits(_encrypt_block(pvk, bytes.fromhex(f"{pan[-12:-1]}{index}{pin}")), 4)
 
 
 def _encrypt_block(key: bytes, block: bytes) -> bytes:
@@ -57,7 +57,7 @@ def _encrypt_block(key: bytes, block: bytes) -> bytes:
     return encryptor.update(block) + encryptor.finalize()
 
 
-def _decimal_digits(block: bytes, count: int) -> str:
+def decimal_digits(block: bytes, count: int) -> str:
     """Return the first ``count`` decimal digits of the hexadecimal block.
 
     If the block has too few, the digits are followed by its letters, converted to digits (A is 0).

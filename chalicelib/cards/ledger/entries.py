@@ -96,8 +96,8 @@ class Movement:
 
         A positive amount is credited to the book ``against``, and a negative amount is debited.
         """
-        self._add_entry(CONVERSION, currency, -amount)
-        self._add_entry(against, currency, amount)
+        self.add_entry(CONVERSION, currency, -amount)
+        self.add_entry(against, currency, amount)
 
     def list_by_card(self, *cards: Counters) -> None:
         """Append the movement's transactions to the lists of these cards."""
@@ -153,10 +153,10 @@ class Movement:
     def _enter(self, account: LedgerAccount, balance: Balance, amount: int, against: str) -> None:
         """Add an amount to a balance of the account, and its counter-entry in the book ``against``."""
         self._accounts[account.owner] = account
-        self._add_entry(f"{account.owner}:{balance}", account.currency, amount)
-        self._add_entry(against, account.currency, -amount)
+        self.add_entry(f"{account.owner}:{balance}", account.currency, amount)
+        self.add_entry(against, account.currency, -amount)
 
-    def _add_entry(self, book: str, currency: int, amount: int) -> None:
+    def add_entry(self, book: str, currency: int, amount: int) -> None:
         place = (book, currency)
         self._entries[place] = self._entries.get(place, 0) + amount
 

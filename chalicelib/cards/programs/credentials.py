@@ -107,7 +107,7 @@ class Credentials:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: dict[str, tuple[int, Credential]] = {}
+        self.cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
         """Return the credential that matches all three parts, or ``None``. The result does not indicate the wrong part.
@@ -128,17 +128,17 @@ class Credentials:
     def current(self, digests: Sequence[str]) -> list[Credential]:
         """Return the live credentials with these access key digests, at most 100. Like ``check``, use the cache."""
         now = self._clock.time()
-        cached = {each: entry for each in digests if (entry := self._cache.get(each))}
+        cached = {each: entry for each in digests if (entry := self.cache.get(each))}
         found = {
             each: credential for each, (read_at, credential) in cached.items() if 0 <= now - read_at < CACHED_SECONDS
         }
         outdated = [each for each in digests if each not in found]
         items = self._store.batch_get([credential_key(each) for each in outdated]) if outdated else []
         for key_digest, item in zip(outdated, items, strict=True):
-            self._cache.pop(key_digest, None)
+            self.cache.pop(key_digest, None)
             if item is not None:
                 found[key_digest] = _credential(item)
-                self._cache[key_digest] = (now, found[key_digest])
+                self.cache[key_digest] = (now, found[key_digest])
         return [found[each] for each in digests if each in found]
 
     # -- operator actions
@@ -191,18 +191,18 @@ class Credentials:
         )
         changed = CredentialChanged("the credential was changed concurrently: try again")
         Engine(self._store).carry_out(if_permitted([update], None, lambda _: changed))
-        self._cache.pop(key_digest, None)
+        self.cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
         """Return a cached credential, if it was read at most the given number of seconds ago."""
-        read_at, credential = self._cache.get(key_digest, (0, None))
+        read_at, credential = self.cache.get(key_digest, (0, None))
         if credential is None or not 0 <= self._clock.time() - read_at < seconds:
-            self._cache.pop(key_digest, None)
+            self.cache.pop(key_digest, None)
             item = self._store.get(*credential_key(key_digest))
             if item is None:  # strangers' guesses must not fill the memory
                 return None
             credential = _credential(item)
-            self._cache[key_digest] = (self._clock.time(), credential)
+            self.cache[key_digest] = (self._clock.time(), credential)
         return credential
 
 

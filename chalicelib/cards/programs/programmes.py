@@ -62,8 +62,8 @@ class Programmes:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: dict[int, tuple[int, SetUp]] = {}
-        self._used: set[tuple[int, EntryId]] = set()
+        self.cache: dict[int, tuple[int, SetUp]] = {}
+        self.used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
         """Return a programme manager's configuration. Raises: UnknownManager. StoreError, if nothing is cached."""
@@ -80,13 +80,13 @@ class Programmes:
         Raises:
             EntryGone: an entry was removed. The next call of ``catalogue`` reads from the store.
         """
-        known, manager_id = self._used, catalogue.manager_id
+        known, manager_id = self.used, catalogue.manager_id
         new = [reference for reference in dict.fromkeys(references) if (manager_id, reference) not in known]
         if not new:
             return
         marked = together([partial(self._mark, manager_id, reference) for reference in new])
         if gone := [reference for reference, there in zip(new, marked, strict=True) if not there]:
-            self._cache.pop(manager_id, None)
+            self.cache.pop(manager_id, None)
             raise EntryGone(gone)
 
     def set_up(self, manager_id: int) -> SetUp:
@@ -94,10 +94,10 @@ class Programmes:
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _cached(self, manager_id: int) -> SetUp:
-        read_at, found = self._cache.get(manager_id, (0, None))
+        read_at, found = self.cache.get(manager_id, (0, None))
         if found is None or not 0 <= self._clock.time() - read_at < CACHED_SECONDS:
             found = self._refresh(manager_id, found)
-            self._cache[manager_id] = (self._clock.time(), found)
+            self.cache[manager_id] = (self._clock.time(), found)
         return found
 
     def _refresh(self, manager_id: int, before: SetUp | None) -> SetUp:
@@ -110,7 +110,7 @@ class Programmes:
             return before
         if not found.revision:
             raise UnknownManager(manager_id)
-        self._used |= {(manager_id, reference) for reference in found.used}
+        self.used |= {(manager_id, reference) for reference in found.used}
         return found
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
@@ -118,7 +118,7 @@ class Programmes:
         update = Update(*entry_key(manager_id, *reference), set={"used": True}, condition=Attr("owner").exists())
         if not Engine(self._store).carry_out(if_permitted([update], True, lambda _: False, is_repeatable=True)):
             return False
-        self._used.add((manager_id, reference))
+        self.used.add((manager_id, reference))
         return True
 
 

@@ -61,7 +61,7 @@ def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store
     progress = _prove_broken(progress, run, until, clock, store).resume(clock.time())
     was_over = progress.is_over
     while (stretch := progress.stretch) is not None and clock.monotonic() < until:
-        progress = _prove_next(progress, stretch, run, store)
+        progress = prove_next(progress, stretch, run, store)
         saved = _save(progress, store)
         if saved is None:
             return progress
@@ -116,7 +116,7 @@ def _prove_alone(owner: str, until: float, clock: Clock, store: Store) -> Ledger
     return _prove_account(item, shared, store) or next(find_missing(store, shared, _has_time(until, clock)), None)
 
 
-def _prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Progress:
+def prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Progress:
     """Check the next accounts of the current sequence, or go to the next sequence. Raises: StoreError."""
     last = (store.get(*SEQUENCES) or {}).get(stretch, 0)
     numbers = range(progress.number + 1, min(progress.number + LOOKED_UP, last) + 1)

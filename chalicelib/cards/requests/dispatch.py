@@ -236,13 +236,13 @@ class Dispatcher:
         assumed = [pending.claim.key] if pending.claim else []  # hardly any request is a repeat
         facts = Facts(assumed, [None for _ in assumed])
         try:
-            return self.engine.write(partial(self._decide, pending), facts, retry, attempts=pending.attempts)
+            return self.engine.write(partial(self.decide, pending), facts, retry, attempts=pending.attempts)
         except Repeated as repeated:
             if (own := pending.answered_attempt(repeated)) is None:
                 raise
             return own
 
-    def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
+    def decide(self, pending: PendingRequest, facts: Facts) -> Decided:
         """Decide a request. Return the response and the writes.
 
         Raises: EntryGone, Unanswered, Undecided. Also raises Repeated or Refused, if another request used the reference

@@ -45,19 +45,19 @@ class HotKeyQueues:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._queues: dict[Name, _Queue] = {}
+        self.queues: dict[Name, _Queue] = {}
 
     def open(self, name: Name) -> _Queue:
         """Join the queue for an item, or open a queue if none exists."""
         with self._guard:
-            queue = self._queues.setdefault(name, _Queue(name))
+            queue = self.queues.setdefault(name, _Queue(name))
             queue.waiting += 1
             return queue
 
     def join(self, names: Iterable[Name]) -> _Queue | None:
         """Join the first existing queue for any of the items, if any."""
         with self._guard:
-            queue = next((self._queues[name] for name in names if name in self._queues), None)
+            queue = next((self.queues[name] for name in names if name in self.queues), None)
             if queue is not None:
                 queue.waiting += 1
             return queue
@@ -66,7 +66,7 @@ class HotKeyQueues:
         with self._guard:
             queue.waiting -= 1
             if not queue.waiting:
-                del self._queues[queue.name]
+                del self.queues[queue.name]
 
 
 @dataclass(slots=True)

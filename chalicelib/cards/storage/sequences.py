@@ -49,7 +49,7 @@ class Sequences:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._left: dict[str, range] = {name: range(0) for name in get_args(Name)}
+        self.left: dict[str, range] = {name: range(0) for name in get_args(Name)}
 
     def next(self, name: Name) -> int:
         """Return a new identifier. Identifiers start at 1. Raises: StoreError."""
@@ -66,10 +66,10 @@ class Sequences:
         if not self._lock.acquire(timeout=max(0.0, seconds) if seconds < inf else -1):
             raise NeverSent("no identifier was free within the time limit of the request")
         try:
-            if len(self._left[name]) < count:
-                self._fill_up(name)
-            left = self._left[name]
-            self._left[name] = left[count:]
+            if len(self.left[name]) < count:
+                self.fill_up(name)
+            left = self.left[name]
+            self.left[name] = left[count:]
             return list(left[:count])
         finally:
             self._lock.release()
@@ -80,23 +80,23 @@ class Sequences:
         """
         if self._lock.acquire(blocking=False):
             try:
-                left = self._left[name]
-                self._left[name] = left[1:]
+                left = self.left[name]
+                self.left[name] = left[1:]
                 if left:
                     return left[0]
             finally:
                 self._lock.release()
         return SPARE + secrets.randbelow(SPARE)
 
-    def _fill_up(self, wanted: Name) -> None:
+    def fill_up(self, wanted: Name) -> None:
         """Reserve new blocks for this counter and for all nearly used counters. The remaining numbers of their blocks
         are lost.
         """
-        names = [name for name, left in self._left.items() if name == wanted or len(left) < LOW]
+        names = [name for name, left in self.left.items() if name == wanted or len(left) < LOW]
         counted = dict.fromkeys(names, BLOCK)
         try:
             item = self._store.update(*SEQUENCES, add=counted)
         except StoreUnavailable:  # if it was counted, those numbers are lost
             item = self._store.update(*SEQUENCES, add=counted)
         for name in names:
-            self._left[name] = range(item[name] - BLOCK + 1, item[name] + 1)
+            self.left[name] = range(item[name] - BLOCK + 1, item[name] + 1)

@@ -147,7 +147,7 @@ class Store:
         monotonic: Callable[[], float] = time.monotonic,
         budget: RepeatBudget = REPEATS,
     ) -> None:
-        self._send = send
+        self.send = send
         self.prefix = prefix
         self.pause = pause
         self.patience = patience
@@ -312,7 +312,7 @@ class Store:
             if context.is_over():
                 raise lost or NeverSent("the time limit of the request is over")
             try:
-                answer = self._call(operation, request)
+                answer = self.call_once(operation, request)
                 self._budget.give_back(throttled)
                 return answer
             except ConditionFailed as failure:
@@ -344,9 +344,9 @@ class Store:
         jitter = random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT))
         self.pause(min(min(at_least, _LONGEST_WAIT) + jitter, at_most))
 
-    def _call(self, operation: str, request: Item) -> Item:
+    def call_once(self, operation: str, request: Item) -> Item:
         try:
-            return self._send(operation, request)
+            return self.send(operation, request)
         except ErrorResponse as error:
             raise store_error(error) from error
         except NotSent as error:

@@ -147,7 +147,7 @@ class Connections:
                     return None
                 self._idle.move_to_end(route)
                 connection = idle.pop()
-            if not self._is_old(connection) and not _is_readable(connection.sock):
+            if not self._is_old(connection) and not is_readable(connection.sock):
                 return connection
             connection.close()
 
@@ -168,7 +168,7 @@ class Connections:
             each.close()
 
 
-def _is_readable(sock: socket.socket) -> bool:
+def is_readable(sock: socket.socket) -> bool:
     """Whether the peer has sent data, or closed the connection."""
     waiting = select.poll()
     waiting.register(sock, select.POLLIN)

@@ -119,7 +119,7 @@ class DeadlineReader(io.RawIOBase):
 
     def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
         self._sock = sock
-        self._exchange = exchange
+        self.exchange = exchange
         self._file: Any = sock.makefile("rb", buffering=0)
         self.ended = False
 
@@ -128,11 +128,11 @@ class DeadlineReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         while True:
-            self._sock.settimeout(self._exchange.time_to_wait())
+            self._sock.settimeout(self.exchange.time_to_wait())
             try:
                 read = self._sock.recv_into(buffer)
             except TimeoutError:
-                self._exchange.remaining()
+                self.exchange.remaining()
             else:
                 self.ended = read == 0
                 return read
@@ -147,10 +147,10 @@ class _DeadlineSocket:
 
     def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
         self._sock = sock
-        self._exchange = exchange
+        self.exchange = exchange
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(DeadlineReader(self._sock, self._exchange), _CHUNK)
+        return io.BufferedReader(DeadlineReader(self._sock, self.exchange), _CHUNK)
 
 
 _LIBRARY_BEGIN = http.client.HTTPResponse.begin

@@ -116,13 +116,13 @@ class Outbound:
             raise NotReached("the address cannot be used")
         exchange = self._new_exchange(self.total_seconds, slow_check)
         try:
-            return self._exchange("POST", url, body, headers, exchange, fresh=fresh)
+            return self.send_once("POST", url, body, headers, exchange, fresh=fresh)
         except (NotReached, ConnectionDropped) as failure:
             if not repeat:
                 raise
             first = failure
         try:
-            return self._exchange("POST", url, body, headers, exchange, fresh=fresh)
+            return self.send_once("POST", url, body, headers, exchange, fresh=fresh)
         except NotReached:
             raise first from None  # the first request may have been seen
 
@@ -134,14 +134,14 @@ class Outbound:
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
-        return self._exchange("GET", url, None, {}, self._new_exchange(total_seconds), fresh=True, largest=largest)
+        return self.send_once("GET", url, None, {}, self._new_exchange(total_seconds), fresh=True, largest=largest)
 
     def _new_exchange(self, seconds: float, slow_check: SlowCheck | None = None) -> Exchange:
         return Exchange(
             time.monotonic() + min(seconds, context.seconds_left()), self._public_only, self._ca_file, slow_check
         )
 
-    def _exchange(
+    def send_once(
         self,
         method: str,
         url: str,
@@ -163,7 +163,7 @@ class Outbound:
         except OutboundError:
             raise
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise _translate(error, handled, sent=exchange.sent) from error
+            raise translate(error, handled, sent=exchange.sent) from error
         return Reply(answer.status, content, received, time.monotonic() - started)
 
 
@@ -186,7 +186,7 @@ def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
     return merged
 
 
-def _translate(error: BaseException, handled: BaseException | None, *, sent: bool) -> OutboundError:
+def translate(error: BaseException, handled: BaseException | None, *, sent: bool) -> OutboundError:
     """Convert an error to an ``OutboundError``, ignoring ``handled``, an error that the caller was already handling."""
     causes = list(_chain(error, handled))
     if not sent:

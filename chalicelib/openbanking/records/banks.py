@@ -60,7 +60,7 @@ class Banks:
         self._vault = vault
         self._clock = clock
         self._settings = settings
-        self._cache: dict[str, _Cached] = {}
+        self.cache: dict[str, _Cached] = {}
         self._directory: tuple[int, list[Bank]] = (0, [])
 
     # -- for requests
@@ -201,14 +201,14 @@ class Banks:
     # -- inside
 
     def _read_cached(self, bic: str) -> _Cached | None:
-        cached = self._cache.get(bic)
+        cached = self.cache.get(bic)
         if cached is None or not 0 <= self._clock.time() - cached.read_at < CACHED_SECONDS:
-            self._cache.pop(bic, None)
+            self.cache.pop(bic, None)
             item = self._read_item(bic)
             if item is None:  # not cached, so that guesses cannot fill the memory
                 return None
             cached = _Cached(Bank.from_item(item), self._clock.time())
-            self._cache[bic] = self._cache[cached.bank.bic] = cached
+            self.cache[bic] = self.cache[cached.bank.bic] = cached
         return cached
 
     def _read_item(self, bic: str) -> Item | None:
@@ -231,7 +231,7 @@ class Banks:
 
     def forget(self) -> None:
         """Empty the cache, so that the next look-up reads storage."""
-        self._cache.clear()
+        self.cache.clear()
         self._directory = (0, [])
 
     def _change(self, bank: Bank, changes: Mapping[str, Any]) -> Bank:

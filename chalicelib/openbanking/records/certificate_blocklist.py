@@ -53,17 +53,17 @@ class CertificateBlocklist:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: dict[tuple[str, str], tuple[bool, int]] = {}
+        self.cache: dict[tuple[str, str], tuple[bool, int]] = {}
 
     def is_blocked(self, issuer: str, serial_number: str) -> bool:
         """Whether a trusted certificate is blocked, cached for up to a minute."""
         now, named = self._clock.time(), (issuer, serial_number)
-        cached = self._cache.get(named)
+        cached = self.cache.get(named)
         if cached is not None and now - cached[1] < CACHED_SECONDS:
             return cached[0]
         found = self._store.get(*blocklist_key(issuer, serial_number)) is not None
-        fresh = {each: entry for each, entry in self._cache.items() if now - entry[1] < CACHED_SECONDS}
-        self._cache = fresh | {named: (found, now)}
+        fresh = {each: entry for each, entry in self.cache.items() if now - entry[1] < CACHED_SECONDS}
+        self.cache = fresh | {named: (found, now)}
         return found
 
     def block(self, issuer: str, serial_number: str, reason: str) -> BlockedCertificate:

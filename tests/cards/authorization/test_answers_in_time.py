@@ -89,7 +89,7 @@ def slow_engine(
     The client times out after a moment.
     """
     engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
-    over_http = store._send
+    over_http = store.send
     with socket_server(engine.serve) as server, monkeypatch.context() as patch:
 
         def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def slow_engine(
 
         patch.setattr(calls, "READ_SECONDS", 0.05)
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.port}")
-        patch.setattr(store, "_send", send)
+        patch.setattr(store, "send", send)
         yield engine
 
 
@@ -261,7 +261,7 @@ def test_a_metric_counts_a_decline_that_the_queue_rejects_and_its_hold_expires(
 
 
 def test_a_slow_credentials_lookup_returns_91(user: Holder, capsys: pytest.CaptureFixture[str]) -> None:
-    user.issuer.hub.cards.credentials._cache.clear()
+    user.issuer.hub.cards.credentials.cache.clear()
     with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user).data
 
@@ -321,7 +321,7 @@ def test_a_worker_stores_only_the_answer_for_an_unknown_card(user: Holder, unkno
 
 def test_a_process_without_free_identifiers_returns_91(user: Holder) -> None:
     sequences = user.issuer.hub.cards.sequences
-    sequences._left = {**sequences._left, "authorization": range(0)}
+    sequences.left = {**sequences.left, "authorization": range(0)}
     with SlowStorage(user.issuer, every("never", "UpdateItem")):
         answer = ask(user).data
 
@@ -385,7 +385,7 @@ def test_an_event_queue_call_times_out_within_the_networks_deadline(user: Holder
     ):
         ask(user)
 
-    user.issuer.hub.cards.programmes._cache.clear()
+    user.issuer.hub.cards.programmes.cache.clear()
     assert [wait <= 2.75 for wait in waits] == [True]
 
 

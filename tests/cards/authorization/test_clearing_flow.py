@@ -486,7 +486,7 @@ def test_a_clearing_uses_the_fees_and_rates_of_the_clearing_time(issuer: Issuer)
 
     loaded(issuer.hub, content(made["id"], {(EUR, GBP): ("0.9", "0")}))
     issuer.data("assignCardToFeesGroup", card_id=card.card_id, fees_group_id=SEPARATE)
-    issuer.hub.cards.programmes._cache.clear()
+    issuer.hub.cards.programmes.cache.clear()
     answer = card.clear(link, 10_00, EUR)
 
     assert (answer["holder_amount"], answer["released_amount"]) == (9_00, 8_20)

@@ -190,7 +190,7 @@ def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
         assert expire(issuer) == 1
         known = issuer.causeway.recorded("card_event")
         [event] = [data for data in hold_events(issuer, manager_id) if data["authorize_type"] == 5]
-    issuer.hub.cards.programmes._cache.pop(manager_id, None)
+    issuer.hub.cards.programmes.cache.pop(manager_id, None)
 
     assert [event["trans_link"]] == links
     assert event["card_id"] == card.card_id

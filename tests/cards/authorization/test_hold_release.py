@@ -293,7 +293,7 @@ def test_an_increment_at_a_better_rate_lowers_the_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(10_00, EUR)["trans_link"])
     loaded(issuer.hub, content(made["id"], {(EUR, GBP): ("0.4", "0")}))
-    issuer.hub.cards.programmes._cache.clear()
+    issuer.hub.cards.programmes.cache.clear()
 
     answer = card.increment(link, 5_00)
 

@@ -259,7 +259,7 @@ def test_refunds_at_a_better_rate_credit_the_debited_amount_and_at_a_worse_rate_
     for rate, link, brought in (("0.0126", better, [19, 19]), ("0.00315", worse, [9, 10])):
         changed = content(made["id"], {(YEN, GBP): (rate, "0")})
         loaded(issuer.hub, changed)
-        issuer.hub.cards.programmes._cache.clear()
+        issuer.hub.cards.programmes.cache.clear()
         assert [card.refund(link, 30, YEN)["holder_amount"] for _ in range(2)] == brought
 
 

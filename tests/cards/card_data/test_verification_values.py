@@ -67,8 +67,8 @@ def test_a_pin_verification_value_matches_psec(key: bytes, pan: str, pin: str, i
 
 
 def test_decimalization_maps_letters_from_zero_when_decimal_digits_run_out() -> None:
-    assert verification_values._decimal_digits(bytes.fromhex("abcdefabcdef1abc"), 3) == "101"
-    assert verification_values._decimal_digits(bytes.fromhex("feedfacecafebabe"), 4) == "5443"
+    assert verification_values.decimal_digits(bytes.fromhex("abcdefabcdef1abc"), 3) == "101"
+    assert verification_values.decimal_digits(bytes.fromhex("feedfacecafebabe"), 4) == "5443"
 
 
 def test_cvc2s_of_different_expiries_and_cards_differ() -> None:

@@ -95,7 +95,7 @@ def test_entries_with_a_sum_of_zero_are_omitted() -> None:
 def test_an_unbalanced_movement_is_rejected() -> None:
     made = movement()
     made.book(account(), 100, EXTERNAL)
-    made._add_entry(FEES, GBP, 1)
+    made.add_entry(FEES, GBP, 1)
 
     with pytest.raises(Unbalanced, match="test"):
         made.operations()

@@ -193,7 +193,7 @@ def test_unknown_credentials_are_not_cached(caller: Caller) -> None:
     credentials = caller.causeway.another_process().cards.credentials
     credentials.check("A" * 20, "0" * 32, "0" * 64)
 
-    assert credentials._cache == {}
+    assert credentials.cache == {}
 
 
 def test_a_credential_removed_from_the_file_is_rejected(caller: Caller) -> None:

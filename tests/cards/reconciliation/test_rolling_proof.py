@@ -211,7 +211,7 @@ def stopped_after(ledger: Ledger, steps: int) -> Progress:
         return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rolling_proof, "_prove_next", step)
+        patch.setattr(rolling_proof, "prove_next", step)
         return ledger.go_on(clock.monotonic() + steps)
 
 

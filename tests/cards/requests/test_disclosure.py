@@ -117,7 +117,7 @@ def test_the_audit_line_of_a_reveal_is_written_at_every_log_level(lines: Lines) 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
 def test_the_mode_masked_is_rejected_for_every_field_except_the_card_number(field: CardField) -> None:
     with pytest.raises(ValueError, match=f"{field} cannot be revealed to 1.web-shop in the mode masked"):
-        disclosure._disclose(credential("masked"), 1001, field, "4823")
+        disclosure.disclose(credential("masked"), 1001, field, "4823")
 
 
 def test_the_mode_encrypted_without_a_key_raises_an_error() -> None:

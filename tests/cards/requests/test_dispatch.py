@@ -297,7 +297,7 @@ def test_a_storage_failure_returns_code_9001_and_a_later_retry_is_executed(issue
 
 
 def test_an_exception_returns_code_9001_and_is_logged_without_the_body(issuer: Issuer, lines: Lines) -> None:
-    with patch.object(dispatch.Dispatcher, "_decide", side_effect=ZeroDivisionError("secret")):
+    with patch.object(dispatch.Dispatcher, "decide", side_effect=ZeroDivisionError("secret")):
         answer = issuer.do("getDesign", program_id=101)
 
     assert code(answer) == 9001

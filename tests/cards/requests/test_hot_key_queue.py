@@ -19,7 +19,7 @@ def place_in(queues: HotKeyQueues, patience: float = 10) -> QueuePlace:
 
 
 def waiting_in(queues: HotKeyQueues) -> int:
-    return sum(queue.waiting for queue in queues._queues.values())
+    return sum(queue.waiting for queue in queues.queues.values())
 
 
 def test_a_request_does_not_wait_without_contention() -> None:

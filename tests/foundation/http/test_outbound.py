@@ -636,7 +636,7 @@ def test_a_refused_retry_after_a_dropped_connection_raises_connection_dropped(mo
     def fail(*arguments: Any, **options: Any) -> Any:
         raise next(failures)
 
-    monkeypatch.setattr(Outbound, "_exchange", fail)
+    monkeypatch.setattr(Outbound, "send_once", fail)
     with pytest.raises(ConnectionDropped, match="first"):
         post("http://127.0.0.1:1/bank", repeat=True)
 
@@ -1136,4 +1136,4 @@ def _is_address(host: str) -> bool:
 def _is_closed(outbound: Outbound) -> bool:
     """Return whether the server has closed the unused connection."""
     ((connection,),) = outbound._connections._idle.values()
-    return connection_pool._is_readable(connection.sock)
+    return connection_pool.is_readable(connection.sock)

@@ -144,7 +144,7 @@ def test_ledger_verify_retries_reads_with_lost_responses(
     money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
     """Each read loses its first ``lost`` responses."""
-    whole, real = done("ledger", "verify"), Store._call
+    whole, real = done("ledger", "verify"), Store.call_once
     sent: Counter[str] = Counter()
 
     def lossy(store: Store, operation: str, request: Item) -> Item:
@@ -154,7 +154,7 @@ def test_ledger_verify_retries_reads_with_lost_responses(
             raise AnswerLost("no answer came in time")
         return real(store, operation, request)
 
-    monkeypatch.setattr(Store, "_call", lossy)
+    monkeypatch.setattr(Store, "call_once", lossy)
 
     assert done("ledger", "verify") == whole
     assert money.issuer.hub.store.read_sendings == SENDINGS
@@ -169,7 +169,7 @@ def test_ledger_verify_reports_unavailable_storage_in_one_sentence(
     def gone(*_: object, **__: object) -> Any:
         raise AnswerLost("no answer came in time")
 
-    monkeypatch.setattr(Store, "_call", gone)
+    monkeypatch.setattr(Store, "call_once", gone)
 
     assert refused("ledger", "verify") == "no answer came in time"
 

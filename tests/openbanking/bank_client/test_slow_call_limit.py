@@ -33,12 +33,12 @@ class HangingTable:
         self._name = f"{causeway.hub.settings.prefix}-{table}"
 
     def __enter__(self) -> HangingTable:
-        self._send, self._pause = self._store._send, self._store.pause
-        self._store._send, self._store.pause = self._hang_for_table, self._causeway.clock.advance
+        self._send, self._pause = self._store.send, self._store.pause
+        self._store.send, self._store.pause = self._hang_for_table, self._causeway.clock.advance
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store._send, self._store.pause = self._send, self._pause
+        self._store.send, self._store.pause = self._send, self._pause
 
     def _hang_for_table(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("TableName") != self._name:

@@ -147,7 +147,7 @@ def call_with_a_banks_certificate(causeway: Causeway) -> Run:
         file.flush()
         causeway.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, causeway.clock)
         causeway.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
-    bic, certificate, cache = causeway.banks[1].bic, authority.issue(SUBJECT), openbanking.banks._cache
+    bic, certificate, cache = causeway.banks[1].bic, authority.issue(SUBJECT), openbanking.banks.cache
     cache[bic] = replace(cache[bic], bank=replace(cache[bic].bank, certificate_subject=SUBJECT))
     token = causeway.psu.approve(2).bank_token
 
@@ -156,7 +156,7 @@ def call_with_a_banks_certificate(causeway: Causeway) -> Run:
         return causeway.banks[1].call("/consents/status", {"access_tokens": [token]}, identity=identity)
 
     def run(fault: Fault) -> None:
-        openbanking.certificate_blocklist._cache.clear()
+        openbanking.certificate_blocklist.cache.clear()
         assert completed(fault, ask).body["consents"][0]["status"] == "unknown"
 
     return run
