@@ -146,8 +146,7 @@ def check_host(head: Head, hosts: frozenset[str] | None) -> None:
     """Check that the request is for this server (RFC 9112, 3.2). Raises: Unreadable.
 
     Otherwise, a foreign domain whose address was changed to this machine's address (DNS rebinding) would let any page
-    read
-    the responses.
+    read the responses.
     """
     given = head.values("host")
     if len(given) > 1 or (not given and head.version != "HTTP/1.0"):

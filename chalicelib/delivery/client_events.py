@@ -2,10 +2,8 @@
 fetches.
 
 Pages are read backwards from a position. They combine the index of the client's deliveries or failed deliveries with
-the
-partitions of the events that the client fetches. The number of calls for a page does not depend on the number of rows.
-If
-an event was a delivery before its client began to fetch events, the event is in both sources.
+the partitions of the events that the client fetches. The number of calls for a page does not depend on the number of
+rows. If an event was a delivery before its client began to fetch events, the event is in both sources.
 """
 
 from __future__ import annotations
@@ -108,9 +106,7 @@ class ClientEvents:
         self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
-        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to
-        fetch.
-        """
+        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to fetch."""
         for size in (FIRST, most):
             found = self._find(search, size)
             entries = [*islice(self._select(search, found), PAGE + 1)]

@@ -2,10 +2,9 @@
 
 Each delivery is one item collection, which consists of the item ``record`` and of bodies in parts (see
 ``sealed_bodies``). A record is *due* until the receiver has accepted the delivery (*delivered*) or the last attempt has
-ended (*failed*). A worker that
-starts an attempt writes its name to ``claimed_by`` and postpones the due time. If the worker never finishes, the record
-becomes due again. Due records are in the index of due times. Failed records are in the index of failures and in the
-client's index of failures.
+ended (*failed*). A worker that starts an attempt writes its name to ``claimed_by`` and postpones the due time. If the
+worker never finishes, the record becomes due again. Due records are in the index of due times. Failed records are in
+the index of failures and in the client's index of failures.
 """
 
 from __future__ import annotations
@@ -254,9 +253,7 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip
-    it.
-    """
+    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip it."""
     return Update(
         *record_key(delivery.delivery_id),
         set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.retention},

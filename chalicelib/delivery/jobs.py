@@ -33,8 +33,7 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """Process one delivery per message. A failing receiver is not an error.
 
     If this function raises, a single message is retried. In a batch, records run in parallel. Failed records are
-    returned as
-    ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
+    returned as ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
     delivery, measure = delivery_jobs.parts()
     return attempt_all(delivery.worker, measure, delivery.shared.metrics, event)

@@ -117,10 +117,8 @@ class Journal:
         """Return the latest deliveries of a bank, client or programme manager, or all failed or due deliveries.
 
         ``since`` (Unix seconds) and the order use the same time. For ``failed``, the time is that of the failure,
-        latest first.
-        For ``due``, it is the time of the next attempt, earliest first. For all deliveries of a receiver, it is the
-        time of
-        recording, latest first.
+        latest first. For ``due``, it is the time of the next attempt, earliest first. For all deliveries of a receiver,
+        it is the time of recording, latest first.
 
         Raises:
             SearchTooWide: delivered messages were requested without a receiver.
@@ -176,8 +174,7 @@ class Journal:
         """Resend all notifications that failed since a Unix second. Return their number.
 
         Deferred calls, and deliveries that were changed concurrently, are skipped. If the queue is full, the sweeper
-        queues the
-        rest.
+        queues the rest.
         """
         search, now = _Search(FAILED, "", concerned, "failed"), self._clock.time()
         ids = [row["delivery_id"] for row in FAILED.rows(self._store, since=since, until=now)]
@@ -254,9 +251,7 @@ class Journal:
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is in progress or the notification has changed since the
-        read.
-        """
+        """Make a notification due now, unless an attempt is in progress or the notification has changed since the read."""
         now = self._clock.time()
         if delivery.is_running(now):
             return False

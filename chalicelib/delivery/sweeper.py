@@ -1,9 +1,8 @@
 """The sweeper queues deliveries that were never queued, or whose message may be lost.
 
-A due delivery may still have a message in a long queue. So the delivery's record contains the time at which the
-sweeper last queued the delivery, and the interval grows each time (``delivery_plan.next_sweep``). This limits duplicate
-messages in a long
-queue.
+A due delivery may still have a message in a long queue. So the delivery's record contains the time at which the sweeper
+last queued the delivery, and the interval grows each time (``delivery_plan.next_sweep``). This limits duplicate
+messages in a long queue.
 """
 
 from __future__ import annotations
@@ -48,11 +47,9 @@ def sweep(
     """Queue the due deliveries whose turn it is: first those with a waiting caller, then the longest due.
 
     ``first`` is the number of seconds for which a delivery must have been due if no caller waits for the delivery. It
-    is 0 after a clock
-    advance,
-    because the queue's delays do not follow the clock advance. ``choose`` omits deliveries that would only be
-    postponed. Returns the
-    number of queued deliveries. The age of the oldest due delivery is measured even if the queue is full.
+    is 0 after a clock advance, because the queue's delays do not follow the clock advance. ``choose`` omits deliveries
+    that would only be postponed. Returns the number of queued deliveries. The age of the oldest due delivery is
+    measured even if the queue is full.
     """
     room, now = max(BACKLOG - queue.count_messages(), 0), clock.time()
     # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.

@@ -1,10 +1,8 @@
 """Tasks: work that a request queues for a worker when storage cannot record the work.
 
 The message of a task in the queue of deliveries contains all data that the worker needs, encrypted. All other messages
-in
-the queue contain the id of a delivery. A task may arrive twice, and is retried until it succeeds, like any message in
-the
-queue.
+in the queue contain the id of a delivery. A task may arrive twice, and is retried until it succeeds, like any message
+in the queue.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Books of loaded accounts: an opening balance, listed transactions, and rules that generate transactions.
 
 An entry depends only on the account, the book and the day, and not on the time of loading. By default, rules have no
-end.
-Amounts are in minor units of the account's currency, and negative for debits.
+end. Amounts are in minor units of the account's currency, and negative for debits.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ class TransactionRule:
     """A recurring transaction from ``starts_on`` to ``ends_on`` (inclusive, ``None`` means unlimited).
 
     ``on`` is the day of the month from 1 to 31, the weekday from 0 (Monday) to 6, or 0 for a daily transaction. In a
-    month
-    with fewer days, the last day is used. Each amount lies between ``lowest`` and ``highest`` (inclusive).
+    month with fewer days, the last day is used. Each amount lies between ``lowest`` and ``highest`` (inclusive).
     """
 
     every: Every

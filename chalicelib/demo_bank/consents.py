@@ -5,8 +5,7 @@ Each has two records: ``token#<digest of the token>`` has all data, with the tok
 bank itself ends a consent, if any. ``days`` has the validity in days that the service set for the latest consent.
 
 If the bank revokes a consent, at the customer's request or at the consent's end time, the consent first ends at the
-bank. The bank then
-notifies the service. The customer or the scheduled job retries a failed notification.
+bank. The bank then notifies the service. The customer or the scheduled job retries a failed notification.
 """
 
 from __future__ import annotations
@@ -40,10 +39,9 @@ _DAYS = "days"
 class DemoConsent:
     """One consent. Times are Unix seconds; ``record`` is its storage key.
 
-    ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id``
-    is the payment of a used one-time consent, otherwise empty. ``last_used_at`` is the first use on the latest day
-    (UTC)
-    with a use. It is missing for unused consents, and for uses before this member existed.
+    ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id`` is the
+    payment of a used one-time consent, otherwise empty. ``last_used_at`` is the first use on the latest day (UTC) with
+    a use. It is missing for unused consents, and for uses before this member existed.
     """
 
     record: str

@@ -3,8 +3,7 @@
 A bank whose version supports this call reports the previous day's averages (daily_performance). For consents, the
 duration is from the customer's arrival to confirmation. For payments, it is from initiation to confirmation. Every
 confirmation has its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend. ``told#<day>`` has the
-time
-of the next report for the day.
+time of the next report for the day.
 """
 
 from __future__ import annotations
@@ -66,9 +65,7 @@ def report_yesterday(bank: DemoBank) -> int | None:
 
 
 def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
-    """Return the mean durations of consents and of payments, in milliseconds. A mean is ``None`` without
-    confirmations.
-    """
+    """Return the mean durations of consents and of payments, in milliseconds. A mean is ``None`` without confirmations."""
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
     kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
     consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)

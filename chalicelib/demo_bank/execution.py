@@ -1,5 +1,4 @@
-"""Execution of payments: confirm, settle, reject, cancel; and account statements that include due
-settlements.
+"""Execution of payments: confirm, settle, reject, cancel; and account statements that include due settlements.
 
 The transaction that confirms the payment debits the account: with a pending entry or, for an instant
 scheme, a booked entry. Reading a payment or an account first settles due payments.

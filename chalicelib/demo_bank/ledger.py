@@ -1,9 +1,8 @@
 """The ledger: payments from and to an account, in addition to its generated transactions.
 
-A payment has an entry, ``entry#<account>#<time>#<id>``, on each affected account of this bank. The
-balance is the sum of the booked entries. The available balance also subtracts pending entries. On the
-first of a month, the previous month's payments are reversed, so that sandbox accounts regain their
-funds and a twelve-month statement is complete.
+A payment has an entry, ``entry#<account>#<time>#<id>``, on each affected account of this bank. The balance is the sum
+of the booked entries. The available balance also subtracts pending entries. On the first of a month, the previous
+month's payments are reversed, so that sandbox accounts regain their funds and a twelve-month statement is complete.
 
 A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it
 together with its entry. If two debits are based on the same balance, only one of them succeeds.

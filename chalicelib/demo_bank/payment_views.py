@@ -1,9 +1,7 @@
-"""The PSU's journey through a payment: sign in, choose the account, and confirm with a key code or
-refuse.
+"""The PSU's journey through a payment: sign in, choose the account, and confirm with a key code or refuse.
 
-``/payment/<secret>`` shows the current step. The forms post to ``/payment/sign-in``, ``choose``,
-``confirm`` and ``refuse`` with the secret in their field ``payment``. Finally, the browser is
-redirected to the TPP.
+``/payment/<secret>`` shows the current step. The forms post to ``/payment/sign-in``, ``choose``, ``confirm`` and
+``refuse`` with the secret in their field ``payment``. Finally, the browser is redirected to the TPP.
 """
 
 from __future__ import annotations

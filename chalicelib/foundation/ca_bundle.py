@@ -35,8 +35,7 @@ class CaBundle:
         """Check that a certificate is valid now and issued by an authority of the bundle.
 
         The authorities are cached for up to a minute. If the bundle cannot be read again, they remain in use for
-        another
-        minute.
+        another minute.
 
         Raises:
             InvalidCertificate: the check fails, or there is no bundle.

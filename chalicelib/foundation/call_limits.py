@@ -37,8 +37,7 @@ class CallLimits:
     """Admits up to a minute's calls at once, then evenly as the minute passes; thread-safe.
 
     For each caller, it stores the time of the last admitted call and the number of seconds by which the caller was
-    ahead of an even
-    pace. A refused call does not count.
+    ahead of an even pace. A refused call does not count.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,8 +1,7 @@
 """The context of a request: its deadline, its measurements, the captured exchange, and members of its log lines.
 
 The context applies to the request's thread and its parallel calls (``together``). After the deadline, no AWS call
-starts,
-and waiting ends. The boto3 clients for S3 and SES ignore the deadline.
+starts, and waiting ends. The boto3 clients for S3 and SES ignore the deadline.
 """
 
 from __future__ import annotations

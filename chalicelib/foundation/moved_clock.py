@@ -103,8 +103,7 @@ class ClockOffset:
         """Begin a clock advance at the real time ``now``. Returns the initial offset. Raises: ClockBusy, StoreError.
 
         A claim older than ``CLAIMED_SECONDS`` belongs to a terminated process and is replaced. A retry after a lost
-        response
-        finds its own claim.
+        response finds its own claim.
         """
         members = {"move_id": move_id, "claimed_until": now + CLAIMED_SECONDS}
         is_free = Attr("claimed_until").not_exists() | Attr("claimed_until").lt(now)

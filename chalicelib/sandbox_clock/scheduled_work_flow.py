@@ -127,9 +127,8 @@ class DeliverySweep:
     """The sweeper's work during clock advances: queues due deliveries, except to banks with an open circuit.
 
     A circuit's pause passes in real time, and a clock advance takes little real time. A delivery to a bank with an open
-    circuit would
-    be
-    postponed every hour. Instead, the delivery remains due until the circuit admits a call or the clock advance ends.
+    circuit would be postponed every hour. Instead, the delivery remains due until the circuit admits a call or the
+    clock advance ends.
 
     Args:
         sweep: queues due deliveries (``sweeper.sweep``).

@@ -26,10 +26,9 @@ _LONGEST = 200
 def probe(hub: Hub, bank: Bank) -> dict[str, Any]:
     """Request the accounts from a bank without a consent.
 
-    Return details of the request and the response: ``reachable``, ``accepted`` (the bank did not reject the API
-    key or the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256), ``signed_with`` and
-    ``public_keys`` (key ids), ``certificate_subject`` (of the bank's TLS certificate), ``milliseconds``, ``status``
-    and ``answer``.
+    Return details of the request and the response: ``reachable``, ``accepted`` (the bank did not reject the API key or
+    the signature), ``api_key_fingerprint`` (the first digits of the key's SHA-256), ``signed_with`` and ``public_keys``
+    (key ids), ``certificate_subject`` (of the bank's TLS certificate), ``milliseconds``, ``status`` and ``answer``.
     """
     key = hub.openbanking.banks.outbound_key(bank)
     path = bank.version.relayed["accounts"].path

@@ -131,8 +131,7 @@ def _name_log(parts: Parts, function: str, name: str) -> str:
     """Name a function's log and return the log's logical name.
 
     In Chalice's template, the log depends on the function; for the API's function, it depends on a missing resource.
-    Here,
-    the log is created before the function. Otherwise, the first log line of the function would create it.
+    Here, the log is created before the function. Otherwise, the first log line of the function would create it.
     """
     logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
     if len(logs) != 1:

@@ -1,10 +1,9 @@
 """Creates the resources of ``resources.yaml`` on the one-machine stack.
 
 An endpoint such as LocalStack gets the template through CloudFormation. Resources that its CloudFormation does not
-support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources
-through these APIs, because moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its
-tables are created at this endpoint from the same template. Several stacks can share an endpoint if each has its own
-name prefix
+support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources through
+these APIs, because moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its tables are
+created at this endpoint from the same template. Several stacks can share an endpoint if each has its own name prefix
 (``RESOURCE_PREFIX``).
 """
 

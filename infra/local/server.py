@@ -5,8 +5,7 @@ Gateway's format.
 
 Chalice's own handler uses Nagle's algorithm (40 ms per request on a persistent connection), sends a body in response to
 ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events and responses remain Chalice's,
-including
-API Gateway's 403 for an unknown path.
+including API Gateway's 403 for an unknown path.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The one-machine stack, which ``make run`` starts.
 
-The engines start in separate processes while this process imports the application. The command then creates the
-resources and the seed data, and starts the server, the consumers and the schedules. The child processes exit with this
-process.
+The engines start in separate processes while this one imports the application. The command then creates resources and
+seed data, and starts server, consumers and schedules. The child processes exit with the command.
 """
 
 from __future__ import annotations
@@ -158,9 +157,7 @@ class Stack:
             print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
-        """Start the simulation of a new stack's month of card use. Both the stack file and the seed file record its
-        completion.
-        """
+        """Start the simulation of a new stack's month of card use. Both files record its completion."""
         from chalicelib.bootstrap import hub
         from infra.local.first_data import CardMonth
 

@@ -46,8 +46,7 @@ def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Pa
     """Write the files that ``build`` returns, unless the inputs are unchanged. Return whether the files were written.
 
     A process that waits for a rendering process does not render again. Readers see the old or the new folder, or no
-    folder
-    during the rename.
+    folder during the rename.
 
     Args:
         build: returns texts by name, relative to ``folder``.

@@ -1,8 +1,7 @@
 """Authorizations with their holds, and disputes.
 
 All messages with the same ``trans_link`` share one record. The number of a later message refers to this record. A
-transaction can be
-disputed only once.
+transaction can be disputed only once.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 It checks in this order: the card's status, expiry, PIN and CVC2, the usage group, the choice of an account and its
 status, risk rules, exchange rate and fees, limits, and the balance. The first failed check determines the response
-code.
-The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the card data
-cannot be decrypted.
+code. The code is 91 if the keys for PIN and CVC2 are unreachable or the decision takes too long, and 96 if the card
+data cannot be decrypted.
 """
 
 from __future__ import annotations
@@ -146,8 +145,7 @@ def _check_presented(
     """Return the response code of a failed check, and the changes to the card's counters of failed attempts.
 
     The caller must write the changes on condition that the card is unchanged. Otherwise parallel guesses at PIN and
-    CVC2
-    could exceed the limits.
+    CVC2 could exceed the limits.
     """
     is_same_year = presented.expiry_year in (None, card.expiry_year)
     if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
@@ -244,9 +242,7 @@ def _decide_use(
     tally: CounterChanges,
     changes: Mapping[str, Any],
 ) -> Decision:
-    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has no account for the
-    currency.
-    """
+    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has no account for the currency."""
     party = card_context.posting_context(account or card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)
     group = card_context.catalogue.usage_groups.get(card_context.card.usage_group_id)

@@ -70,10 +70,8 @@ def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
     """The account must be A or R (4003). With ``trans_link``, the currency must be the currency of a clearing (5003),
-    and the
-    amount at most the amount cleared in this currency, less earlier refunds and disputes (5004). Without a clearing,
-    the refund is
-    refused with 4008.
+    and the amount at most the amount cleared in this currency, less earlier refunds and disputes (5004). Without a
+    clearing, the refund is refused with 4008.
     """
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
     account = card_context.accounts[0]

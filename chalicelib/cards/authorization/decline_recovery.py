@@ -1,10 +1,8 @@
 """Recovery of declines that a request could not record, because storage did not respond in time.
 
 The network received response code 91. A write attempt of the request may have succeeded, or may still succeed later. A
-worker
-records the decline under the authorization number that all attempts share, so no later attempt can be written. If an
-attempt
-was written before, the worker releases its hold and adds the decline to the authorization.
+worker records the decline under the authorization number that all attempts share, so no later attempt can be written.
+If an attempt was written before, the worker releases its hold and adds the decline to the authorization.
 
 The request queues a task for the worker (``delivery.tasks``). The task contains no card number, PIN or CVC2.
 """

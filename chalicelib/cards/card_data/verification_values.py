@@ -1,8 +1,7 @@
 """Card verification values and PIN verification values, as defined by the card schemes.
 
 Both computations encrypt a few digits with triple DES under the issuer's double-length key and take decimal digits from
-the result.
-Mastercard's CVC2 and Visa's CVV2 are computed in the same way.
+the result. Mastercard's CVC2 and Visa's CVV2 are computed in the same way.
 """
 
 from __future__ import annotations

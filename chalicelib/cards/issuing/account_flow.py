@@ -112,8 +112,7 @@ def assign_account_to_limit_rule_group(
 
 def get_accounts(request: messages.GetAccounts, context: RequestContext) -> ActionOutcome[list[messages.AccountRecord]]:
     """Returns a list with the requested account, or with all accounts of the requested card. A card and an account that
-    do
-    not belong together are refused with 3002.
+    do not belong together are refused with 3002.
     """
     if request.card_id is None:
         assert request.account_id is not None

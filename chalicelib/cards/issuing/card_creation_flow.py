@@ -38,8 +38,7 @@ def create_card(
     descending sequence (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines,
     thermal lines and chip names have only characters that the programme's card bureau can print (2004), for virtual
     cards too. A date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not
-    be
-    in the past, in UTC (2005). The new card is not activated.
+    be in the past, in UTC (2005). The new card is not activated.
     """
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)

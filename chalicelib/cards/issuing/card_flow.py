@@ -96,8 +96,7 @@ def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: Car
 
 def unblock_pin(request: messages.OfCard, context: RequestContext) -> ActionOutcome[None]:
     """The PIN is unchanged, and the counter of failed PIN attempts is reset. If the PIN is not blocked, the action is
-    refused
-    with 4007.
+    refused with 4007.
     """
     card = _require_card(context, request.card_id)
     if not card.pin_is_blocked:

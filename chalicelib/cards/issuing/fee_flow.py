@@ -26,9 +26,8 @@ def create_custom_fee(
 ) -> ActionOutcome[messages.CustomFee]:
     """Without ``amount``, the fee is the price of the first entry for ``fee_code`` in the requested currency and for
     the country. If no entry matches, the first entry with the code applies. Percentages apply to the amount of the
-    linked transaction.
-    ``account_currency`` must be the account's if ``account_id`` or ``transaction_id`` is present (2005). An unknown
-    code is refused with 2005, insufficient funds with 5001.
+    linked transaction. ``account_currency`` must be the account's if ``account_id`` or ``transaction_id`` is present
+    (2005). An unknown code is refused with 2005, insufficient funds with 5001.
     """
     card, account, linked, listed = _read_records(request, context)
     group = context.catalogue.fee_groups.get(request.fee_group_id)

@@ -25,8 +25,7 @@ _OWNERS: Mapping[int, tuple[Owner, type[Card] | type[Account] | type[Holder]]] =
 
 def get_limits(request: messages.GetLimits, context: RequestContext) -> ActionOutcome[list[messages.LimitEntryRecord]]:
     """Entries are in the order defined by the operator. ``total_items_count`` is the total number of entries. Without a
-    limit
-    group, the list is empty.
+    limit group, the list is empty.
     """
     _, kind = _OWNERS[request.limit_type]
     group = _group_of(context, context.find(kind, request.record_id))

@@ -95,9 +95,7 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """Return the charge that reverses this charge. It returns the amount and the conversion fee, but no other
-        fees.
-        """
+        """Return the charge that reverses this charge. It returns the amount and the conversion fee, but no other fees."""
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @cached_property
@@ -293,8 +291,7 @@ class PostingContext:
         """Return the charge for ``amount`` in ``facts.currency`` on the account. Raises: Refused.
 
         Fees on a credit never exceed the credited amount. ``cleared`` is the cleared amount that a refund returns, in
-        part
-        or in full, if known.
+        part or in full, if known.
         """
         catalogue, account = self.catalogue, self.account
         group = catalogue.fee_groups.get(self.fee_group_id or account.fee_group_id or 0)
@@ -332,10 +329,8 @@ class PostingContext:
         """Count a movement in all limits, or in none, and return the movement's counts. Raises: OverLimit, Refused.
 
         A movement is never refused if ``forced`` is true. ``further`` is an amount of the same transaction that was
-        already
-        counted. If the holder or card is assigned a different limit group after the read, the new group applies from
-        the next
-        movement.
+        already counted. If the holder or card is assigned a different limit group after the read, the new group applies
+        from the next movement.
         """
         catalogue = self.catalogue
         group_ids: dict[str, int | None] = {"account": self.account.limit_group_id, **self.limit_group_ids}

@@ -169,11 +169,9 @@ class ClearedAmount:
         today's rates.
 
         A refund credits the rounded-down share of all refunds to date, minus the amount already credited. As a result,
-        many small
-        refunds credit no more than one large refund, and the last refund credits the remainder. If the rate has
-        changed, a
-        refund credits its own share at today's rate. In total, refunds never credit more than their share of
-        ``debited``.
+        many small refunds credit no more than one large refund, and the last refund credits the remainder. If the rate
+        has changed, a refund credits its own share at today's rate. In total, refunds never credit more than their
+        share of ``debited``.
         """
         if credit.currency == credit.holder_currency:
             return replace(credit, amount=amount, base_amount=amount, holder_amount=amount)

@@ -84,9 +84,7 @@ Windows = Mapping[str, Window]
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """The remaining limits of an entry. ``None`` means unlimited. ``date_valid`` is the first second after the
-    window.
-    """
+    """The remaining limits of an entry. ``None`` means unlimited. ``date_valid`` is the first second after the window."""
 
     entry: LimitEntry
     count: int | None
@@ -107,9 +105,7 @@ class LimitExceeded(Exception):
 
 
 class OverLimit(Refused):
-    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or
-    countries.
-    """
+    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or countries."""
 
     def __init__(self, owner: str, exceeded: LimitExceeded) -> None:
         self.bound = exceeded.bound
@@ -154,9 +150,8 @@ def count_movement(
     """Count a movement of ``amount`` in ``facts.currency``. Returns the updated windows and the movement's counts.
 
     A movement is never refused if ``forced`` is true. Its amount then counts as 0 if there is no rate. ``further`` is
-    an amount of
-    the same transaction that was already counted. Only ``amount`` is counted, but limits on single transactions apply
-    to the sum.
+    an amount of the same transaction that was already counted. Only ``amount`` is counted, but limits on single
+    transactions apply to the sum.
 
     Raises: LimitExceeded, NoRate.
     """

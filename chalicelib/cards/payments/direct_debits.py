@@ -51,8 +51,7 @@ def change_dd_external_payment_status(
     request: ChangeDDExternalPaymentStatus, context: RequestContext
 ) -> ActionOutcome[None]:
     """The action can be called repeatedly until the cut-off. After the cut-off, it is refused with 4008. The last call
-    takes
-    effect. Without a call, the direct debit is paid.
+    takes effect. Without a call, the direct debit is paid.
     """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     payment.require(context.action)

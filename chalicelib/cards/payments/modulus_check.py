@@ -3,8 +3,7 @@
 The check follows "Validating account numbers" by Pay.UK (formerly VocaLink). The fourteen digits are weighted and
 summed, and the sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This
 module contains the ranges of sort codes that published examples confirm. Accounts with other sort codes cannot be
-checked and are
-accepted.
+checked and are accepted.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ class _Row(NamedTuple):
     """The sort codes from ``first`` to ``last`` and their checks, each with its weights. All checks must pass.
 
     If ``foreign`` is true, account numbers that start with 4 to 8 and end with the same digit twice are
-    foreign-currency
-    accounts, which cannot be checked (exception 6).
+    foreign-currency accounts, which cannot be checked (exception 6).
     """
 
     first: str

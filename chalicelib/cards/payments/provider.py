@@ -13,9 +13,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for
-    ``method``.
-    """
+    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for ``method``."""
 
     address_id: int
     method: int
@@ -57,8 +55,7 @@ class ProviderOrder:
 
     ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested schemes in order of
     preference. If ``schemes`` is empty, the provider chooses a scheme. ``original_reference`` is the provider's
-    reference of the
-    returned payment, ``reason`` is the reason for the return.
+    reference of the returned payment, ``reason`` is the reason for the return.
     """
 
     payment_id: int

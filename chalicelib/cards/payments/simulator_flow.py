@@ -29,9 +29,8 @@ def simulate_inbound_payment(
     request: messages.SimulateInboundPayment, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.InboundPayment]:
     """The scheme must belong to the address's method (2005), and the currency must be the address's currency (5003). If
-    the
-    address, the account or limits prevent the payment, the payment is bounced, and the action succeeds with ``state``
-    J.
+    the address, the account or limits prevent the payment, the payment is bounced, and the action succeeds with
+    ``state`` J.
     """
     address = context.find(ExternalAddress, request.epm_address_id)
     if request.scheme not in SCHEMES[address.method]:

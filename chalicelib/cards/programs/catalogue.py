@@ -1,8 +1,7 @@
 """A programme manager's configuration as data: programmes, products, designs, groups, rates.
 
-Every entry has an ``id``, unique per kind and programme manager. Entries refer to each other by id;
-the first id in a list is the default. Currencies and countries are ISO numeric codes, amounts are in
-minor units.
+Every entry has an ``id``, unique per kind and programme manager. Entries refer to each other by id; the first id in a
+list is the default. Currencies and countries are ISO numeric codes, amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -185,9 +184,7 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its
-    addresses.
-    """
+    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its addresses."""
 
     currency: int
     country: int

@@ -46,8 +46,7 @@ class SetUp:
     """The items of a programme manager as stored.
 
     ``revision`` counts the changes, and is 0 for a new programme manager. ``used`` are the entries that cannot be
-    removed.
-    ``credentials`` maps names to access key digests.
+    removed. ``credentials`` maps names to access key digests.
     """
 
     catalogue: Catalogue

@@ -34,10 +34,9 @@ Serializer = Callable[[Item], A]
 def get_cards_activity(
     request: messages.GetCardsActivity, context: RequestContext
 ) -> ActionOutcome[list[messages.CardActivityRecord]]:
-    """The report lists all messages, approved or declined. Rows are in the order of recording. Rows recorded while
-    you read the pages follow the rows already read. A ``last_id`` that is not in the list is refused with 3012. The
-    list of all cards
-    shows a row one second after it was recorded.
+    """The report lists all messages, approved or declined. Rows are in the order of recording. Rows recorded while you
+    read the pages follow the rows already read. A ``last_id`` that is not in the list is refused with 3012. The list of
+    all cards shows a row one second after it was recorded.
     """
     if request.card_id is not None:
         return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
@@ -57,8 +56,7 @@ def get_financial_authorizes(
 ) -> ActionOutcome[list[messages.FinancialAuthorizeRecord]]:
     """The report lists approved messages that involve money, except reversals and expiries. Rows are in the order of
     recording. Rows recorded while you read the pages follow the rows already read. A ``last_id`` that is not in the
-    list is refused
-    with 3012.
+    list is refused with 3012.
     """
     timeline = activity_record.of_card(request.card_id, AUTHORIZES)
     return _card_page(request, context, timeline, serializers.financial_authorize)
@@ -144,9 +142,7 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing
-    key.
-    """
+    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing key."""
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]
@@ -209,8 +205,7 @@ def _sharded_page(
     """Return a page of a list of all cards. The page contains only rows that no new row can precede.
 
     If a page ends before a row that is still being written, the page reports that more rows exist, even if its span is
-    in the
-    past. Otherwise the client would not request the remaining rows.
+    in the past. Otherwise the client would not request the remaining rows.
     """
     certain = context.at - CERTAIN_AFTER
     until = min(span.until, certain)

@@ -77,8 +77,7 @@ def addendum(row: Item) -> AddendumRecord:
 
 def _type(row: Item) -> int:
     """Return the transaction's type. The type of a return is derived from its direction, because older rows do not
-    distinguish
-    the two types.
+    distinguish the two types.
     """
     kind = int(row["transaction_type"])
     return values.RETURN_TYPES[row["direction"]] if kind in values.RETURNS else kind

@@ -2,9 +2,8 @@
 
 JSON, credentials, call limit, action, version, access and fields are checked in this order, based on the action table.
 The action's handler then decides. Its writes share one transaction with the claim of the request reference. If another
-request
-used the same reference or changed the same record first, the transaction's conditions fail. The request then gets the
-stored response, or is decided again on the current data.
+request used the same reference or changed the same record first, the transaction's conditions fail. The request then
+gets the stored response, or is decided again on the current data.
 
 An action with a deadline of the card network gets a response within 3 seconds, even if storage is slow. If the
 time for decisions has passed, the dispatcher has a short time to record the late outcome instead. If storage accepts
@@ -146,9 +145,7 @@ class Dispatcher:
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
-        """Check the credential and its call limit. Return the credential of the request. Raises: Refused,
-        StoreError.
-        """
+        """Check the credential and its call limit. Return the credential of the request. Raises: Refused, StoreError."""
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -162,9 +159,7 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float
     ) -> str:
-        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated,
-        StoreError.
-        """
+        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = self.new_reservation()
         now = self.clock.time()
@@ -185,9 +180,7 @@ class Dispatcher:
         return answer if isinstance(answer, str) else answer()
 
     def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
-        """Decide a request in time, record the late outcome, or queue a task for a worker. Raises: Refused,
-        Repeated.
-        """
+        """Decide a request in time, record the late outcome, or queue a task for a worker. Raises: Refused, Repeated."""
         until = came + pending.action.patience
         decided = self._try_until(until, lambda: self._retry(pending))
         if decided is None:

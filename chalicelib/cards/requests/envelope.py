@@ -2,11 +2,9 @@
 
 A duplicate request is not carried out again. It gets the same response: the stored bytes except for ``duplicated``. The
 claim of a reference is an item that is written in the same transaction as the request's effect. The claim stores the
-encrypted
-response for 30 days. Card data is omitted from the claim. A second item stores the complete response for one day. Only
-a credential whose disclosure modes are unchanged receives the complete response. If the response depends on a provider,
-the claim remains pending until
-the response is known.
+encrypted response for 30 days. Card data is omitted from the claim. A second item stores the complete response for one
+day. Only a credential whose disclosure modes are unchanged receives the complete response. If the response depends on a
+provider, the claim remains pending until the response is known.
 """
 
 from __future__ import annotations
@@ -243,17 +241,13 @@ class RequestReferences:
         return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
-        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request
-        did.
-        """
+        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request did."""
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """Return the write that replaces the stored response of a request. It fails if another request has the
-        claim.
-        """
+        """Return the write that replaces the stored response of a request. It fails if another request has the claim."""
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
     def put_claim(self, claim: IdempotencyClaim) -> Put:

@@ -145,8 +145,7 @@ class ProviderCall:
     """A provider call between two decisions. The record is written before the call, and the reply after the call.
 
     ``call`` takes ``record``, which waits for the reply, and returns the reply. ``record_reply`` takes the record and
-    the
-    reply, and returns the response to the request. The container passes their further parameters by name.
+    the reply, and returns the response to the request. The container passes their further parameters by name.
     """
 
     call: Callable[..., Any]
@@ -160,8 +159,7 @@ class ActionOutcome(Generic[D]):
     used.
 
     ``beside`` contains members of the envelope next to ``data``. With a ``provider_call``, the response is known only
-    after
-    the provider's reply. ``events`` are sent to programme managers once, when the outcome is written.
+    after the provider's reply. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
     data: D | None = None

@@ -3,8 +3,7 @@
 The transactions of different cards share no item that orders their rows, and a transaction may be applied long after
 its decision. So a writer reserves the position of its row with a placeholder item while it reads the data for its
 decision. The writer's transaction replaces the placeholder with the row, and fails if the placeholder is missing. A
-page
-ends before a reserved position (``time_ordered.written_rows``).
+page ends before a reserved position (``time_ordered.written_rows``).
 
 A reader sees every reservation that precedes the rows it returns. It returns no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The

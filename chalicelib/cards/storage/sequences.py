@@ -1,9 +1,8 @@
 """Ascending identifiers, which each process reserves in blocks.
 
-Unused numbers of a block are lost, which leaves gaps. No number is issued twice. Numbers from different
-processes are not in order of time. All counters are attributes of one item, and counters that are nearly used up are
-refilled together. So a request
-that needs several kinds of numbers waits at most once.
+Unused numbers of a block are lost, which leaves gaps. No number is issued twice. Numbers from different processes are
+not in order of time. All counters are attributes of one item, and counters that are nearly used up are refilled
+together. So a request that needs several kinds of numbers waits at most once.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A row's position is the millisecond of its recording and a number. The number only distinguishes rows of the same
 transaction. A writer gives each transaction a later millisecond than the last transaction in the timeline. So new rows
-always
-follow a page that was already read.
+always follow a page that was already read.
 
 API clients read forward from the first row with ``page``. The web interface reads the latest rows first with
 ``latest_page``, which also searches.
@@ -91,8 +90,7 @@ class Rows:
     ) -> Callable[[], Page]:
         """Return a callable that reads at least ``count`` rows before ``before`` in one call, newest first.
 
-        Rows that do not match are omitted. ``next`` is the key of the last row that was read, if earlier rows
-        exist.
+        Rows that do not match are omitted. ``next`` is the key of the last row that was read, if earlier rows exist.
         """
         first = (wanted and wanted.first) or f"{self.name}#"
         end = (wanted and wanted.last) or f"{self.name}#~"
@@ -157,8 +155,7 @@ def page(
     """Return the first ``count`` visible rows and reserved positions of all timelines, in order.
 
     Also return whether more rows exist. Timelines are queried in parallel. Timelines with more rows are queried again
-    if
-    many rows are hidden from the caller.
+    if many rows are hidden from the caller.
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
@@ -181,9 +178,7 @@ def written_rows(rows: Sequence[Item]) -> list[Item]:
 
 
 def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
-    """Whether a page includes the row or reserved position. The row's visibility is known only when the row is
-    written.
-    """
+    """Whether a page includes the row or reserved position. The row's visibility is known only when the row is written."""
     return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
 
 
@@ -213,8 +208,7 @@ class LatestRows:
     """The latest rows of several lists.
 
     ``before`` is the sort key before which the next page begins, or ``None`` after the last page. In a search, a page
-    with
-    fewer rows than requested may be followed by other pages.
+    with fewer rows than requested may be followed by other pages.
     """
 
     rows: list[Item]

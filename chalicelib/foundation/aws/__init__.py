@@ -1,6 +1,5 @@
 """AWS calls without boto3's clients, because boto3 takes a third of a cold start and retries calls invisibly.
 
 The module ``calls`` sends the AWS calls. botocore finds unusual credentials and endpoints. Calls of SES and S3, which
-few
-functions need, use boto3 clients (see ``boto3_clients``).
+few functions need, use boto3 clients (see ``boto3_clients``).
 """

@@ -2,8 +2,7 @@
 
 The store retries DynamoDB calls, because only the store knows whether a retry is safe. ``send_twice`` retries calls of
 services for which duplicate execution is acceptable. A call that AWS refused because of its signature (an expired
-token,
-a wrong clock) was not executed. It is signed and sent again once.
+token, a wrong clock) was not executed. It is signed and sent again once.
 """
 
 from __future__ import annotations
@@ -82,9 +81,7 @@ class RepeatBudget:
             return True
 
     def give_back(self, repeats: int) -> None:
-        """Return the tokens that the retries of a successful call took. If the call had no retries, return one
-        token.
-        """
+        """Return the tokens that the retries of a successful call took. If the call had no retries, return one token."""
         if self._left < self._capacity:  # another thread's change is noticed by the next call
             with self._lock:
                 self._left = min(self._capacity, self._left + (COST * repeats or 1))
@@ -218,9 +215,7 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error. For a value error, return only its name, because its message quotes the
-    request.
-    """
+    """Return the reason of an error. For a value error, return only its name, because its message quotes the request."""
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 

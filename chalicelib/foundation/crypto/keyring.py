@@ -222,8 +222,7 @@ class Keyring(WrappedKeys):
         """Derive 256-bit keys for one purpose. Sign with the last key, verify with all keys.
 
         They are derived from the newest three data keys (HKDF, RFC 5869). The newest key signs once it is a minute old
-        by
-        any clock, because other processes may take a minute to load it. Until then, the second newest key signs. A
+        by any clock, because other processes may take a minute to load it. Until then, the second newest key signs. A
         signature remains valid after one rotation, even if its key was new.
         """
         numbers = self._recent_data_keys()

@@ -7,8 +7,7 @@ recorded.
 
 The progress is one item, replaced after every page of a table. A pass reads all tables with sealed values. When it
 ends, each older data key without values is unused since the start of the pass. Passes repeat until a pass finds no
-value
-of any older key.
+value of any older key.
 """
 
 from __future__ import annotations

@@ -46,8 +46,7 @@ class ShardedIndex:
         """Return the rows between two Unix seconds (inclusive) in order of time, at most ``limit``.
 
         All shards are queried in parallel, each for slightly more than its share of ``limit``. Shards whose next rows
-        may
-        belong to the result are queried again, also in parallel.
+        may belong to the result are queried again, also in parallel.
         """
         rows: list[Item] = []
         positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]

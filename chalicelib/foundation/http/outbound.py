@@ -2,9 +2,8 @@
 
 The limits are 3 s to connect, 20 s in total, responses of at most 5 MB, and no redirects. A caller, or the context of
 the request, may set lower limits. The whole exchange has one deadline, checked before every socket read, so a party
-that
-sends one byte a second cannot prolong it. Outside the local stage, the party's address must be public. It is checked
-after name resolution, and the same address is used for the connection.
+that sends one byte a second cannot prolong it. Outside the local stage, the party's address must be public. It is
+checked after name resolution, and the same address is used for the connection.
 
 Whether a request may have reached the other party is recorded when its first byte is sent, not inferred from errors.
 """
@@ -106,8 +105,7 @@ class Outbound:
         """Post ``body``. If ``repeat`` is true, retry once after ``NotReached`` or ``ConnectionDropped``.
 
         If ``fresh`` is true, the request uses a new connection. If a persistent connection was closed while the process
-        was
-        frozen, it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
+        was frozen, it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
 
         Raises:
             OutboundError: see its subclasses.

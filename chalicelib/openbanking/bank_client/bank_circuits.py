@@ -230,8 +230,7 @@ def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> It
     """Return the check of a call to a bank, which raises ``GivenUp``.
 
     The check reserves time for later steps, in which the call's slot is freed first. If ``may_give_up`` is false, the
-    call
-    takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
+    call takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
     """
     taken: list[Slot] = []
 

@@ -3,8 +3,7 @@
 The index ``newest`` has every client under its owner, sorted by the time of its creation. The index is not sharded,
 because a user creates few clients per second. A page takes one query, or two if its filter excludes many of the first
 rows. A query ends at 1 MB of data, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind. A
-complete
-Client ID is read from the table instead, strongly consistent.
+complete Client ID is read from the table instead, strongly consistent.
 """
 
 from __future__ import annotations
@@ -102,8 +101,7 @@ class ClientList:
 
         The result has at most ``CHOICES`` clients and the chosen client. The chosen client may be archived, and is read
         separately if it is not among the others. If some of the newest ``CHOICES`` clients are excluded, twice that
-        number is
-        examined. If all are excluded, ``EXAMINED`` clients are examined.
+        number is examined. If all are excluded, ``EXAMINED`` clients are examined.
         """
         wanted = ClientFilter(active=active or None)
         rows = self._query(owner, CHOICES)

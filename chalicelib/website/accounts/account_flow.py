@@ -114,8 +114,7 @@ def request_confirmation(name: str, password: str, *, clock: Clock, users: Users
     """Email a link that completes a registration (see ``users.check_registration``).
 
     If the address already has an account, the email says so, and the request takes the same time. Using the link with
-    this
-    password creates the account, so the owner of an address cannot confirm a stranger's registration by mistake.
+    this password creates the account, so the owner of an address cannot confirm a stranger's registration by mistake.
     """
     password_hash, now = passwords.hash_password(password), clock.time()
     if users.find(name) is not None:

@@ -1,8 +1,7 @@
 """The web interface as a TPP: authorization, tokens and revocation for its users' clients.
 
 The web interface takes the same steps as any TPP. It sends exactly the request that the page displays, because
-``state`` and the code
-verifier are derived from the draft in the page.
+``state`` and the code verifier are derived from the draft in the page.
 """
 
 from __future__ import annotations
@@ -188,9 +187,7 @@ def end_consent(journey: Journey, secret: str | None, *, journeys: Journeys, cal
 
 
 def check_consent(journey: Journey, *, clock: Clock, journeys: Journeys, consent_list: ConsentList) -> Journey:
-    """Look up the consent of a journey with tokens. If it was ended elsewhere, for example at the bank, record its
-    end.
-    """
+    """Look up the consent of a journey with tokens. If it was ended elsewhere, for example at the bank, record its end."""
     if journey.stage != "tokens" or journey.consent_id is None:
         return journey
     consent, now = consent_list.find(journey.consent_id), clock.time()

@@ -1,8 +1,7 @@
 """Attempt limits for sign-in, registration and resending: counters per account and per address.
 
 A conditional write counts each attempt before the check, so parallel attempts cannot exceed the limit. A successful
-attempt is subtracted again, together with the preceding failures of the same person. Every time window
-starts at zero.
+attempt is subtracted again, together with the preceding failures of the same person. Every time window starts at zero.
 """
 
 from __future__ import annotations

@@ -273,9 +273,7 @@ class _TppOperations:
     # -- inside
 
     def _status_response(self) -> Json:
-        """Return the response to a status query: a payment in the format of either version, or an order without a
-        payment.
-        """
+        """Return the response to a status query: a payment in either version's format, or an order without one."""
         models: dict[str, tuple[str, Model]] = {
             "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
             "version_2": ("A version 2 bank", AskedStatus),

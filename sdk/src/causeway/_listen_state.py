@@ -33,10 +33,8 @@ class ListenState:
     """The record of the events of one client that were already forwarded.
 
     Events up to and including ``after`` are done. Later events are done if ``handled`` contains them, with the
-    receiver's
-    response. ``newest`` is the latest time of all received events. Events older than ``skip_before`` are also done. If
-    the
-    hub no longer knows ``after``, events are fetched again from the beginning.
+    receiver's response. ``newest`` is the latest time of all received events. Events older than ``skip_before`` are
+    also done. If the hub no longer knows ``after``, events are fetched again from the beginning.
     """
 
     base_url: str

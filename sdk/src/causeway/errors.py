@@ -91,9 +91,8 @@ class ApiError(CausewayError):
 
     ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
     people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment, ``error`` the
-    OAuth
-    code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the seconds
-    to wait, if the hub sends them.
+    OAuth code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
+    seconds to wait, if the hub sends them.
     """
 
     def __init__(

@@ -287,8 +287,7 @@ class Bank:
         The returned status is reported to the hub; by default, the payment counts as executed.
 
         The function is called once per payment. If it raises ``Refused``, the payment is rejected. After any other
-        error,
-        the payment remains undecided until ``report_status``.
+        error, the payment remains undecided until ``report_status``.
         """
         return self._fill("confirmed", function)
 

@@ -111,9 +111,8 @@ class HubClient:
         """Save the PSU's consent. The answer has the token, and the callback URL for the PSU.
 
         ``request_url`` is that of ``init_authorization``. ``scopes`` are the scopes that the PSU approved.
-        ``account_ids``,
-        ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With the same
-        ``request_id`` (a UUID), a consent is saved once.
+        ``account_ids``, ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With
+        the same ``request_id`` (a UUID), a consent is saved once.
         """
         found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
             "consent",

@@ -43,8 +43,7 @@ class Call:
         """Create the record of a response's JSON.
 
         If there are several classes, the bank's ``version`` selects one. Without a version, the first class is used
-        whose
-        mandatory members are all present. Raises ``RecordError`` if the JSON does not match.
+        whose mandatory members are all present. Raises ``RecordError`` if the JSON does not match.
         """
         names = [name for name in self.answers if name.endswith(f"V{version}")] or self.answers
         classes = [load(name) for name in names]

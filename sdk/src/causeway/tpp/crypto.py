@@ -25,8 +25,7 @@ class PrivateKeyJwt:
     ``key`` is a private key in PEM, decrypted with ``password``, or a JSON Web Key. ``kid`` identifies it among the
     client's keys, by default that of the JSON Web Key. Without a ``kid``, the hub tries all keys. ``lifetime`` is the
     validity of an assertion in seconds, up to 300. Each assertion is used for one request. Raises
-    ``ConfigurationError`` if the
-    hub does not accept such a key.
+    ``ConfigurationError`` if the hub does not accept such a key.
     """
 
     def __init__(
