@@ -116,7 +116,11 @@ def test_other_threads_use_the_cached_clock_offset_during_a_read(real: ManualClo
         return 2 * DAY
 
     reads = [read_slowly, lambda: DAY]
-    clock = MovedClock(real, lambda: reads.pop()())
+
+    def read() -> int:
+        return reads.pop()()
+
+    clock = MovedClock(real, read)
     assert clock.offset_seconds == DAY
     real.advance(CACHED_SECONDS)
 

@@ -204,7 +204,7 @@ def test_a_round_checks_all_accounts_in_small_steps(
 
 def stopped_after(ledger: Ledger, steps: int) -> Progress:
     """Run the check with a time limit that ends the run after ``steps`` steps of one second each."""
-    clock, real = ledger.issuer.clock, rolling_proof._prove_next
+    clock, real = ledger.issuer.clock, rolling_proof.prove_next
 
     def step(*arguments: Any) -> Progress:
         clock.advance(1)
