@@ -1,1 +1,3 @@
-"""Delivery: messages to other parties. They are recorded with their cause, and sent until they are delivered or expire."""
+"""Delivery: messages to other parties. They are recorded with their cause, and sent until they are delivered or
+expire.
+"""

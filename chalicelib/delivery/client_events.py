@@ -106,7 +106,9 @@ class ClientEvents:
         self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
-        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to fetch."""
+        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to
+        fetch.
+        """
         for size in (FIRST, most):
             found = self._find(search, size)
             entries = [*islice(self._select(search, found), PAGE + 1)]

@@ -253,7 +253,9 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip it."""
+    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip
+    it.
+    """
     return Update(
         *record_key(delivery.delivery_id),
         set={"state": "failed", "failed_at": now, "sending": False, "expires_at": now + plan.retention},

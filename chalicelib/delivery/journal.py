@@ -251,7 +251,9 @@ class Journal:
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is in progress or the notification has changed since the read."""
+        """Make a notification due now, unless an attempt is in progress or the notification has changed since the
+        read.
+        """
         now = self._clock.time()
         if delivery.is_running(now):
             return False

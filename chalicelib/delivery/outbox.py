@@ -108,7 +108,9 @@ class Outbox:
         return RecordedDeliveries((delivery_id,), (put_delivery(delivery), *first))
 
     def dispatch(self, recorded: RecordedDeliveries) -> None:
-        """Queue recorded deliveries. If queuing fails, the sweeper queues the deliveries later, so no delivery is lost."""
+        """Queue recorded deliveries. If queuing fails, the sweeper queues the deliveries later, so no delivery is
+        lost.
+        """
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)

@@ -65,7 +65,9 @@ def report_yesterday(bank: DemoBank) -> int | None:
 
 
 def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
-    """Return the mean durations of consents and of payments, in milliseconds. A mean is ``None`` without confirmations."""
+    """Return the mean durations of consents and of payments, in milliseconds. A mean is ``None`` without
+    confirmations.
+    """
     rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
     kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
     consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)

@@ -179,6 +179,8 @@ FAULTS_BY_NAME: Mapping[str, SandboxFault] = {fault.name: fault for fault in FAU
 
 
 def payment_reference(named: str, customer_id: str) -> str:
-    """Return the test reference of a payment, or otherwise of its customer's fault, or an empty text if there is none."""
+    """Return the test reference of a payment, or otherwise of its customer's fault, or an empty text if there is
+    none.
+    """
     fault = FAULTS_BY_NAME.get(customer_id)
     return named or (fault.payment_reference if fault else "")

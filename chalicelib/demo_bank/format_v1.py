@@ -62,7 +62,9 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
 
 
 def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
-    """Return the available balance, which the service compares. A request in another currency gets a negative response."""
+    """Return the available balance, which the service compares. A request in another currency gets a negative
+    response.
+    """
     request: payment_messages.FundsRequest = call.request
     account = _find_account(call.accounts_to_pay_from, request.account)
     if account.currency != request.instructed_amount.currency:

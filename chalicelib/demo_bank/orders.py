@@ -116,7 +116,9 @@ class DemoPaymentOrder:
 
     @property
     def test_reference(self) -> str:
-        """The payment's test reference, or otherwise that of its customer's fault, or an empty text if there is none."""
+        """The payment's test reference, or otherwise that of its customer's fault, or an empty text if there is
+        none.
+        """
         return faults.payment_reference(self.test, self.customer_id)
 
     @property

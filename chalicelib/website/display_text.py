@@ -171,7 +171,9 @@ def span(seconds: int) -> str:
 
 
 def elapsed(seconds: int) -> str:
-    """Format a duration in days, hours and minutes, for example ``7 days and 2 hours``, or in seconds below a minute."""
+    """Format a duration in days, hours and minutes, for example ``7 days and 2 hours``, or in seconds below a
+    minute.
+    """
     parts = []
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         count, seconds = divmod(seconds, length)

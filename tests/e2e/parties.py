@@ -175,7 +175,9 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
 
 
 def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
-    """Initiate a payment that settles after 20 seconds, from an account that the customer chooses. Return the response."""
+    """Initiate a payment that settles after 20 seconds, from an account that the customer chooses. Return the
+    response.
+    """
     order = tpp.direct_payment(bank)
     del order["bic"]
     order["payment_scheme"] = "BACS" if bank["api_version"] == 1 else "SCT"

@@ -242,7 +242,9 @@ def _decide_use(
     tally: CounterChanges,
     changes: Mapping[str, Any],
 ) -> Decision:
-    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has no account for the currency."""
+    """Decide on the use of a valid, verified card. ``account`` is ``None`` if the card has no account for the
+    currency.
+    """
     party = card_context.posting_context(account or card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)
     group = card_context.catalogue.usage_groups.get(card_context.card.usage_group_id)

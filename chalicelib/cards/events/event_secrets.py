@@ -23,7 +23,9 @@ from chalicelib.foundation.requests.outcome import Outcome, Proof
 
 
 class NoEventSecret(LookupError):
-    """The programme manager has no secret, because an Events URL was never configured. The message is a full sentence."""
+    """The programme manager has no secret, because an Events URL was never configured. The message is a full
+    sentence.
+    """
 
 
 @dataclass(frozen=True, slots=True)

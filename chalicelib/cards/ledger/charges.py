@@ -95,7 +95,9 @@ class Charge:
 
     @property
     def reversal(self) -> Charge:
-        """Return the charge that reverses this charge. It returns the amount and the conversion fee, but no other fees."""
+        """Return the charge that reverses this charge. It returns the amount and the conversion fee, but no other
+        fees.
+        """
         return replace(self, fees=(), debit=not self.debit, reverses=True)
 
     @cached_property

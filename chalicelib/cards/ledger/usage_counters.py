@@ -84,7 +84,9 @@ Windows = Mapping[str, Window]
 
 @dataclass(frozen=True, slots=True)
 class LimitLeft:
-    """The remaining limits of an entry. ``None`` means unlimited. ``date_valid`` is the first second after the window."""
+    """The remaining limits of an entry. ``None`` means unlimited. ``date_valid`` is the first second after the
+    window.
+    """
 
     entry: LimitEntry
     count: int | None
@@ -105,7 +107,9 @@ class LimitExceeded(Exception):
 
 
 class OverLimit(Refused):
-    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or countries."""
+    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or
+    countries.
+    """
 
     def __init__(self, owner: str, exceeded: LimitExceeded) -> None:
         self.bound = exceeded.bound

@@ -13,7 +13,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for ``method``."""
+    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for
+    ``method``.
+    """
 
     address_id: int
     method: int

@@ -172,7 +172,9 @@ def finish_due_payments(
         return resume(payment) if payment.asks else pass_cut_off(payment)
 
     def resume(record: WaitingRecord) -> bool:
-        """Finish an interrupted request, unless another process is finishing the request. Raises: StoreError, Refused."""
+        """Finish an interrupted request, unless another process is finishing the request. Raises: StoreError,
+        Refused.
+        """
         again = due_members(record.id, clock.time() + ASKING_SECONDS)
         if not engine.attempt(Outcome(None, [record.update(new_id(), **again)])):
             return False

@@ -184,7 +184,9 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its addresses."""
+    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its
+    addresses.
+    """
 
     currency: int
     country: int

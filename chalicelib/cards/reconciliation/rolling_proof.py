@@ -206,7 +206,9 @@ def _row_count(account: Item) -> int:
 
 
 def find_missing(store: Store, shared: SharedMovements, has_time: Callable[[], bool]) -> Iterator[LedgerMismatch]:
-    """Look up the unread rows of shared movements, latest rows first, within the remaining time. Yield the mismatches."""
+    """Look up the unread rows of shared movements, latest rows first, within the remaining time. Yield the
+    mismatches.
+    """
     for owner, halves in shared.missing_halves().items():
         waiting = set(halves)
         for row in latest_first(store, owner):

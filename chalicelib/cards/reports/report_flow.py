@@ -142,7 +142,9 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing key."""
+    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing
+    key.
+    """
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
     return [None if key is None else next(found) for key in keys]

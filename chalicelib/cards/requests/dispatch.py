@@ -145,7 +145,9 @@ class Dispatcher:
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
-        """Check the credential and its call limit. Return the credential of the request. Raises: Refused, StoreError."""
+        """Check the credential and its call limit. Return the credential of the request. Raises: Refused,
+        StoreError.
+        """
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -159,7 +161,9 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float
     ) -> str:
-        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
+        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated,
+        StoreError.
+        """
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = self.new_reservation()
         now = self.clock.time()
@@ -180,7 +184,9 @@ class Dispatcher:
         return answer if isinstance(answer, str) else answer()
 
     def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
-        """Decide a request in time, record the late outcome, or queue a task for a worker. Raises: Refused, Repeated."""
+        """Decide a request in time, record the late outcome, or queue a task for a worker. Raises: Refused,
+        Repeated.
+        """
         until = came + pending.action.patience
         decided = self._try_until(until, lambda: self._retry(pending))
         if decided is None:

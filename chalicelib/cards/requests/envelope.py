@@ -241,13 +241,17 @@ class RequestReferences:
         return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
-        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request did."""
+        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request
+        did.
+        """
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """Return the write that replaces the stored response of a request. It fails if another request has the claim."""
+        """Return the write that replaces the stored response of a request. It fails if another request has the
+        claim.
+        """
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
     def put_claim(self, claim: IdempotencyClaim) -> Put:

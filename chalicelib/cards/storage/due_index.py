@@ -29,7 +29,9 @@ _Outcome = Literal["moved on", "stuck", "not due"]
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The due items of a ``due`` index. ``what`` is their name in logs and metrics, for example "payment not finished"."""
+    """The due items of a ``due`` index. ``what`` is their name in logs and metrics, for example "payment not
+    finished".
+    """
 
     store: Store
     clock: Clock
@@ -55,7 +57,9 @@ class DueItems:
         return outcomes["moved on"]
 
     def _run(self, handle: Callable[[Item], bool], rows: Sequence[Item]) -> list[_Outcome]:
-        """Handle the items of one account one after another, to avoid conflicts. Handle different accounts in parallel."""
+        """Handle the items of one account one after another, to avoid conflicts. Handle different accounts in
+        parallel.
+        """
         lanes: dict[object, list[Item]] = {}
         for item in self.store.batch_get([(self.due.table, _key(row)) for row in rows]):
             if item is not None:

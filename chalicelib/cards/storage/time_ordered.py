@@ -178,7 +178,9 @@ def written_rows(rows: Sequence[Item]) -> list[Item]:
 
 
 def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
-    """Whether a page includes the row or reserved position. The row's visibility is known only when the row is written."""
+    """Whether a page includes the row or reserved position. The row's visibility is known only when the row is
+    written.
+    """
     return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
 
 

@@ -81,7 +81,9 @@ class RepeatBudget:
             return True
 
     def give_back(self, repeats: int) -> None:
-        """Return the tokens that the retries of a successful call took. If the call had no retries, return one token."""
+        """Return the tokens that the retries of a successful call took. If the call had no retries, return one
+        token.
+        """
         if self._left < self._capacity:  # another thread's change is noticed by the next call
             with self._lock:
                 self._left = min(self._capacity, self._left + (COST * repeats or 1))
@@ -215,7 +217,9 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error. For a value error, return only its name, because its message quotes the request."""
+    """Return the reason of an error. For a value error, return only its name, because its message quotes the
+    request.
+    """
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 
 

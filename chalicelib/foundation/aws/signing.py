@@ -72,7 +72,9 @@ def _key(secret: str, date: str, region: str, service: str) -> bytes:
 
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
-    """Whether the time in AWS's ``date`` differs so much from the time of the signature that AWS's time must be used."""
+    """Whether the time in AWS's ``date`` differs so much from the time of the signature that AWS's time must be
+    used.
+    """
     global skew_seconds
     try:
         there = parsedate_to_datetime(date)

@@ -266,7 +266,9 @@ def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
 
 
 def _cancel_urls(replaced: AuthorizationRequest) -> list[Item]:
-    """Return the newest cancel URLs of a request that was replaced, and of the earlier requests that it had replaced."""
+    """Return the newest cancel URLs of a request that was replaced, and of the earlier requests that it had
+    replaced.
+    """
     last = {"cancel_digest": replaced.cancel_digest, "api_version": replaced.api_version}
     return [*replaced.replaced, last][-MAX_CANCEL_URLS:]
 

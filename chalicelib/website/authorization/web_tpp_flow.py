@@ -187,7 +187,9 @@ def end_consent(journey: Journey, secret: str | None, *, journeys: Journeys, cal
 
 
 def check_consent(journey: Journey, *, clock: Clock, journeys: Journeys, consent_list: ConsentList) -> Journey:
-    """Look up the consent of a journey with tokens. If it was ended elsewhere, for example at the bank, record its end."""
+    """Look up the consent of a journey with tokens. If it was ended elsewhere, for example at the bank, record its
+    end.
+    """
     if journey.stage != "tokens" or journey.consent_id is None:
         return journey
     consent, now = consent_list.find(journey.consent_id), clock.time()

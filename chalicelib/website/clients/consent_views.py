@@ -143,7 +143,9 @@ def _identifiers(consent: Consent) -> Mapping[str, Sequence[str]]:
 
 
 def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Mapping[str, str]]:
-    """Return each account's identifiers by label, in the bank's order, or no rows unless every account has every kind."""
+    """Return each account's identifiers by label, in the bank's order, or no rows unless every account has every
+    kind.
+    """
     if len(identifiers) < 2 or len({len(found) for found in identifiers.values()}) > 1:
         return []
     return [dict(zip(identifiers, row, strict=True)) for row in zip(*identifiers.values(), strict=True)]

@@ -195,7 +195,9 @@ def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
 
 
 def latency_chart(title: str, periods: Sequence[Period], side: Side) -> PerformanceChart | None:
-    """Draw a line for each of ``PERCENTILES`` over the periods with measurements. Return ``None`` without measurements."""
+    """Draw a line for each of ``PERCENTILES`` over the periods with measurements. Return ``None`` without
+    measurements.
+    """
     histograms = {number: getattr(period.summary.latency, side) for number, period in enumerate(periods)}
     known = {number: _percentiles(histogram) for number, histogram in histograms.items() if histogram.count}
     if not known:

@@ -156,7 +156,9 @@ def describe_reports(
 
 
 def count_days(records: Sequence[DayRecord], days: DayRange) -> str:
-    """Count the days by kind: ``100 days: 10 measured, 85 made up, 5 without figures``, or ``30 days, all measured``."""
+    """Count the days by kind: ``100 days: 10 measured, 85 made up, 5 without figures``, or ``30 days, all
+    measured``.
+    """
     made_up = sum(record.made_up for record in records)
     counts = {"measured": len(records) - made_up, "made up": made_up, "without figures": len(days) - len(records)}
     text = [f"{number} {what}" for what, number in counts.items() if number]
