@@ -16,13 +16,13 @@ from tests.sdk.scripted_hub import Clock
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Return the SDK's clock, which advances when the SDK sleeps."""
+    """Return the SDK's clock, which advances only when the SDK sleeps."""
     return Clock().install(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
 def own_event_loop() -> Iterator[None]:
-    """Allow programs to start event loops in a process whose browser tests keep a loop running."""
+    """Allow programs to start event loops although the browser tests keep a loop running in this process."""
     running = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     yield
@@ -31,7 +31,7 @@ def own_event_loop() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def loaded_keys() -> Iterator[None]:
-    """Load each key once, because the check of its primes takes time."""
+    """Load each key only once, because the check of its prime numbers takes time."""
     with patch("causeway.bank.signatures.load_pem_private_key", lru_cache(load_pem_private_key)):
         yield
 

@@ -1,4 +1,4 @@
-"""A hub with an event log, and a receiver to which events are forwarded."""
+"""A hub with an event log, and a receiver for forwarded events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = int | httpx.Response | BaseException
 
 
 def event(number: int, kind: str = "test", *, at: float | None = None, name: str = "") -> dict[str, Any]:
-    """Return an event recorded ``at`` this second after the start."""
+    """Return an event that was recorded ``at`` this many seconds after the start."""
     time = utc(START + (number if at is None else at))
     body = {"type": kind, "timestamp": time.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
     text = json.dumps(body, ensure_ascii=False)
@@ -30,7 +30,7 @@ def event(number: int, kind: str = "test", *, at: float | None = None, name: str
 
 @dataclass
 class EventLog:
-    """A hub that returns events in pages, and interrupts a client that polls again at the end."""
+    """A hub that returns events in pages. It interrupts a client that polls again after the last page."""
 
     events: list[dict[str, Any]]
     page_size: int = 3
@@ -54,7 +54,7 @@ class EventLog:
 
 @dataclass
 class FakeReceiver:
-    """A receiver that stores its requests, and responds as scripted or with 204."""
+    """A receiver that stores its requests. It sends the scripted responses, and then 204."""
 
     answers: list[Answer] = field(default_factory=list)
     requests: list[httpx.Request] = field(default_factory=list)
@@ -78,7 +78,7 @@ def respond(answer: Answer) -> httpx.Response:
 
 @dataclass
 class Listening:
-    """Consecutive runs of ``causeway listen`` that share a state file."""
+    """Several consecutive runs of ``causeway listen`` that share a state file."""
 
     folder: Path
     log: EventLog
@@ -101,7 +101,7 @@ class Listening:
         )
 
     def run(self, types: Iterable[str] = (), file: StateFile | None = None) -> list[str]:
-        """Run until an interrupt. Return the printed lines without their times."""
+        """Run until an interrupt. Return the printed lines without their timestamps."""
         before = len(self.lines)
         try:
             self.listener(types, file).run()
@@ -114,7 +114,7 @@ class Listening:
 
 
 class Killed(BaseException):
-    """The end of the process without cleanup."""
+    """A simulated end of the process without cleanup."""
 
 
 class MortalFile(StateFile):

@@ -63,7 +63,7 @@ def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> h
 
 
 def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Tokens:
-    """Return stored tokens of a consent."""
+    """Return the stored tokens of a consent."""
     return Tokens(
         access_token=f"access-{number}",
         refresh_token=f"refresh-{number}",
@@ -76,7 +76,7 @@ def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Token
 
 @dataclass
 class Clock:
-    """A clock that advances when its user sleeps."""
+    """A clock that advances only when its user sleeps."""
 
     seconds: float = START
     slept: list[float] = field(default_factory=list)
@@ -118,12 +118,12 @@ class ScriptedHub:
         return self(request)
 
     def tpp(self, **options: Any) -> Tpp:
-        """Create a client of this hub."""
+        """Create a client that calls this hub."""
         client = httpx.Client(transport=httpx.MockTransport(self))
         return Tpp(BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options})
 
     def async_tpp(self, **options: Any) -> AsyncTpp:
-        """Create an asynchronous client of this hub."""
+        """Create an asynchronous client that calls this hub."""
         client = httpx.AsyncClient(transport=httpx.MockTransport(self.asynchronously))
         return AsyncTpp(
             BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options}
@@ -134,20 +134,20 @@ class ScriptedHub:
         return [request.url.path for request in self.requests]
 
     def header(self, name: str) -> list[str | None]:
-        """Return the values of a header in all requests."""
+        """Return the values of a header from all requests."""
         return [request.headers.get(name) for request in self.requests]
 
     def json(self, number: int = -1) -> Any:
-        """Return the JSON body of a request."""
+        """Return the JSON body of a recorded request."""
         return json.loads(self.requests[number].content)
 
     def form(self, number: int = -1) -> dict[str, str]:
-        """Return the form of a request."""
+        """Return the form parameters of a recorded request."""
         return {name: values[0] for name, values in parse_qs(self.requests[number].content.decode()).items()}
 
 
 def repeated(step: Callable[[], Step], times: int) -> Iterable[Step]:
-    """Repeat a step several times."""
+    """Return a script that repeats a step several times."""
     return (step() for _ in range(times))
 
 

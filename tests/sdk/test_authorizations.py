@@ -1,4 +1,4 @@
-"""Authorizations: the redirect of the PSU to the bank, and the client's proofs."""
+"""Authorizations: the redirect of the PSU to the bank, and the client's assertions and DPoP proofs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CALLBACK = f"https://tpp.example.com/callback?code=c1&authorization_code=c1&stat
 
 
 class Assertion:
-    """An assertion that names client and audience instead of a signature."""
+    """A fake assertion that contains client and audience as text and has no signature."""
 
     def __init__(self) -> None:
         self.signed = 0
@@ -41,7 +41,7 @@ class Assertion:
 
 
 class Key:
-    """A DPoP key whose proofs contain their claims as text."""
+    """A fake DPoP key whose proofs contain their claims as text."""
 
     thumbprint = "the-thumbprint"
 
@@ -60,7 +60,7 @@ def test_an_authorization_contains_bank_scopes_and_state() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_a_code_verifier_is_sent_as_a_challenge_and_later_in_plain_text() -> None:
+def test_a_code_verifier_is_sent_as_a_challenge_first_and_as_plain_text_at_redemption() -> None:
     verifier = new_code_verifier()
     hub = ScriptedHub(answer(body=ASKED), token_answer())
     tpp = hub.tpp()
@@ -82,7 +82,7 @@ def test_an_authorization_with_a_custom_state_is_not_retried_after_a_lost_respon
 
 
 @pytest.mark.parametrize(("state", "lost"), [(None, httpx.ReadError("reset")), ("s", httpx.ConnectError("refused"))])
-def test_an_authorization_is_retried_without_a_custom_state_or_after_a_refused_connection(
+def test_an_authorization_without_a_custom_state_or_after_a_refused_connection_is_retried(
     state: str | None, lost: Exception
 ) -> None:
     hub = ScriptedHub(lost, answer(body=ASKED))
@@ -90,7 +90,7 @@ def test_an_authorization_is_retried_without_a_custom_state_or_after_a_refused_c
     assert hub.tpp().authorize(bic="DEMODEF1", scopes=["accounts"], state=state).state == "visit-1"
 
 
-def test_a_redeemed_code_returns_a_consent_that_uses_its_tokens() -> None:
+def test_a_redeemed_code_returns_a_consent_that_uses_the_new_tokens() -> None:
     hub = ScriptedHub(token_answer(number=7), answer(body={"accounts": []}))
 
     consent = hub.tpp().redeem("c1", redirect_uri="https://tpp.example.com/callback")
@@ -177,7 +177,7 @@ def test_a_new_assertion_is_signed_for_each_attempt() -> None:
 
 
 @pytest.mark.parametrize("name", ["WWW-Authenticate", "x-amzn-Remapped-WWW-Authenticate"])
-def test_a_dpop_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) -> None:
+def test_a_new_dpop_proof_with_the_newest_nonce_is_sent_in_each_attempt(name: str) -> None:
     demanded = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof must contain the nonce in the header DPoP-Nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
     demanded.headers[name] = 'DPoP algs="ES256", error="use_dpop_nonce"'
@@ -200,7 +200,7 @@ def test_a_dpop_nonce_of_a_token_response_is_used_in_the_next_request() -> None:
     assert hub.header("DPoP") == [f"POST {BASE}/tpp/token None {nonce}" for nonce in (None, "n1")]
 
 
-def test_a_rejected_dpop_proof_does_not_refresh_the_tokens() -> None:
+def test_a_rejected_dpop_proof_does_not_cause_a_token_refresh() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof is missing or not valid")
     refused.headers["WWW-Authenticate"] = 'DPoP algs="ES256", error="invalid_dpop_proof"'
     hub = ScriptedHub(refused)
@@ -247,7 +247,7 @@ def test_metadata_without_an_issuer_raises_unexpected_answer() -> None:
         ScriptedHub(answer(body={"token_endpoint": "x"})).tpp().redeem_callback(CALLBACK, state="visit-1")
 
 
-def test_a_callback_is_rejected_without_an_expected_state() -> None:
+def test_a_callback_without_an_expected_state_is_rejected() -> None:
     with pytest.raises(ForgedCallback):
         ScriptedHub(answer(body=METADATA)).tpp().redeem_callback(CALLBACK.replace("visit-1", ""), state="")
 

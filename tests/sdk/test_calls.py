@@ -1,4 +1,4 @@
-"""Every call of the TPP API has a method with the documented parameters and return types."""
+"""Every call of the TPP API has an SDK method with the documented parameters and return types."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ OPERATIONS = {operation["operationId"]: operation for _, _, operation in documen
 TABLE = {name: call for name, call in vars(calls).items() if isinstance(call, Call)}
 
 
-def test_every_call_of_the_api_has_a_method_and_a_row() -> None:
+def test_every_call_of_the_api_has_an_sdk_method_and_a_test_case() -> None:
     assert set(METHODS) == set(OPERATIONS) == {call.operation for call in TABLE.values()}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_the_readme_lists_every_call_with_its_methods(operation: str) -> None:
+def test_the_readme_lists_every_call_with_its_sdk_methods(operation: str) -> None:
     path = row(operation).path
     known = "/.well-known/…" if path.startswith("/.well-known/") else path
     (told,) = [line for line in README.splitlines() if f"`{row(operation).method} {known}`" in line]
@@ -86,14 +86,14 @@ def test_the_readme_lists_every_call_with_its_methods(operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_method_takes_every_parameter_of_its_call(operation: str) -> None:
+def test_an_sdk_method_has_every_parameter_of_its_call(operation: str) -> None:
     taken = set(inspect.signature(METHODS[operation][0]).parameters)
 
     assert expected_parameters(operation) <= taken
 
 
 def expected_parameters(operation: str) -> set[str]:
-    """Return the names of a call's parameters, and of the members of a form or a small body."""
+    """Return the names of a call's query parameters, and of the members of a form or a small body."""
     description = OPERATIONS[operation]
     parameters = [document.resolve_parameter(parameter) for parameter in description["parameters"]]
     names = {parameter["name"] for parameter in parameters if parameter["in"] != "header"}
@@ -116,7 +116,7 @@ def class_of(content: Any) -> str:
 @pytest.mark.parametrize(
     "operation", ["payment_initiation", "bulk_payment_initiation", "direct_payment_initiation", "funds_confirmations"]
 )
-def test_an_order_is_typed_as_the_documented_bodies(operation: str) -> None:
+def test_the_order_types_of_the_sdk_match_the_documented_bodies(operation: str) -> None:
     (content,) = OPERATIONS[operation]["requestBody"]["content"].values()
     expected = {option["$ref"].rsplit("/", 1)[-1] for option in content["schema"]["anyOf"]}
     hints = hints_of(METHODS[operation][0])
@@ -126,7 +126,7 @@ def test_an_order_is_typed_as_the_documented_bodies(operation: str) -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
-def test_a_method_returns_the_documented_classes(operation: str) -> None:
+def test_an_sdk_method_returns_the_documented_classes(operation: str) -> None:
     hint = hints_of(METHODS[operation][0])["return"]
     expected = {load(name) for name in row(operation).answers}
 
@@ -143,7 +143,7 @@ def row(operation: str) -> Call:
 
 
 def hints_of(method: Any) -> dict[str, Any]:
-    """Return a method's annotations. Its module imports their names only for type checkers."""
+    """Return a method's annotations. The module of the method imports their names only for type checkers."""
     return typing.get_type_hints(method, vars(typing) | method.__globals__ | exported())
 
 
@@ -163,7 +163,7 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, 
 
 @pytest.mark.parametrize("name", sorted(name for name, one in document.schemas().items() if one["type"] == "object"))
 def test_documented_examples_of_a_schema_are_parsed_and_serialized(name: str) -> None:
-    """Build an object from the examples of its members."""
+    """The test builds an object from the examples of the schema's members."""
     schema = document.schemas()[name]
     examples = {member: example(part) for member, part in schema.get("properties", {}).items()}
     record = getattr(package, name).from_json(examples)
@@ -174,7 +174,7 @@ def test_documented_examples_of_a_schema_are_parsed_and_serialized(name: str) ->
 
 
 def example(schema: Any) -> Any:
-    """Return an example of a member."""
+    """Return the documented example of a schema member."""
     if schema.get("examples"):
         return schema["examples"][0]
     if "$ref" in schema:
@@ -190,7 +190,7 @@ def example(schema: Any) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Return JSON in which numbers are converted to texts."""
+    """Return the JSON value with all numbers converted to strings."""
     if isinstance(value, dict):
         return {name: comparable(member) for name, member in value.items() if member is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The command ``causeway``: its options, its output, and its exit codes."""
+"""The ``causeway`` command: its options, its output, and its exit codes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ AT = [*CLIENT, "--base-url", "http://127.0.0.1:1"]
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Remove all settings, set a folder for states, and restore the signal handlers afterwards."""
+    """Remove all settings from the environment, and set a folder for state files.
+
+    Restore the signal handlers afterwards.
+    """
     for name in VARIABLES:
         monkeypatch.delenv(f"CAUSEWAY_{name}", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
@@ -40,7 +43,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 class Hub(ThreadingHTTPServer):
-    """A hub that returns one event once to the authenticated client. ``seen`` contains the headers of all requests."""
+    """A hub that returns one event once to an authenticated client. ``seen`` contains the headers of all requests."""
 
     daemon_threads = True
 
@@ -82,12 +85,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
+        """Suppress the request log."""
 
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """Start a hub and a receiver at the same address."""
+    """Start a server that is both the hub and the receiver."""
     with serving(Hub()) as server:
         yield server
 
@@ -226,7 +229,7 @@ def test_an_interrupt_prints_one_line_and_exits_with_0(hub: Hub, tmp_path: Path,
     assert (running.returncode, rest, complaint) == (0, f"{cli.STOPPED}\n", "")
 
 
-def test_control_characters_are_replaced_in_printed_lines() -> None:
+def test_control_characters_in_printed_lines_are_replaced() -> None:
     assert cli.printable("a\x1b[2Jb\r\nc\x9bd ü") == "a?[2Jb??c?d ü"
 
 

@@ -1,4 +1,4 @@
-"""Keys: the hub and the library cryptography accept their signatures, and unsuitable keys are rejected."""
+"""Client keys: the hub and the library cryptography accept their signatures, and unsuitable keys are rejected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def native_rsa(bits: int) -> rsa.RSAPrivateKey:
 
 
 def native(algorithm: str, bits: int = 2048) -> Any:
-    """Return a key of the library cryptography. RSA keys of the same length are equal."""
+    """Return a key of the library cryptography. All RSA keys of one length are the same key."""
     if algorithm == "PS256":
         return native_rsa(bits)
     return ec.generate_private_key(ec.SECP256R1()) if algorithm == "ES256" else ed25519.Ed25519PrivateKey.generate()
@@ -58,7 +58,7 @@ def private_jwk(algorithm: Algorithm = "ES256", **members: Any) -> dict[str, Any
 
 
 def decoded(token: str, key: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return header and claims of a JWT after verification without joserfc (RFC 7515, 7518, 8037)."""
+    """Verify a JWT without joserfc (RFC 7515, 7518, 8037). Return its header and its claims."""
     signed, _, end = token.rpartition(".")
     content, signature = signed.encode(), octets(end)
     header, claims = (json.loads(octets(part)) for part in signed.split("."))
@@ -95,7 +95,7 @@ def algorithm(request: pytest.FixtureRequest) -> Algorithm:
     return found
 
 
-def test_the_hub_accepts_an_assertion_once(causeway: Causeway, algorithm: Algorithm) -> None:
+def test_the_hub_accepts_each_client_assertion_only_once(causeway: Causeway, algorithm: Algorithm) -> None:
     key = PrivateKeyJwt.generate(algorithm)
     members = {"auth_method": "private_key_jwt", "jwks": key.jwks, "security_profile": "fapi2"}
     client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members).client
@@ -148,7 +148,7 @@ def test_a_dpop_proof_is_verifiable_with_its_public_key(algorithm: Algorithm) ->
     assert thumbprint(carried) == key.thumbprint
 
 
-def test_a_dpop_proof_without_token_and_nonce_has_neither_claim() -> None:
+def test_a_dpop_proof_without_token_and_nonce_has_no_ath_and_no_nonce_claim() -> None:
     key = DpopKey.generate()
 
     _, claims = decoded(key.prove("POST", PLACE, NOW, access_token=None, nonce=None), key._key.public)
@@ -158,7 +158,7 @@ def test_a_dpop_proof_without_token_and_nonce_has_neither_claim() -> None:
 
 @pytest.mark.parametrize("form", ["PKCS8", "TraditionalOpenSSL"])
 @pytest.mark.parametrize("password", [None, b"a password"])
-def test_a_pem_key_is_loaded(algorithm: Algorithm, form: str, password: bytes | None) -> None:
+def test_a_private_key_in_pem_format_is_loaded(algorithm: Algorithm, form: str, password: bytes | None) -> None:
     key = native(algorithm)
     if algorithm == "EdDSA":
         form = "PKCS8"
@@ -275,7 +275,9 @@ def secrets_of(key: Any) -> list[str]:
         (None, "needless", "it is not encrypted"),
     ],
 )
-def test_a_wrong_or_missing_password_is_rejected(encrypted: bytes | None, password: str | None, reason: str) -> None:
+def test_a_wrong_or_missing_key_password_is_rejected(
+    encrypted: bytes | None, password: str | None, reason: str
+) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         DpopKey(pem(native("ES256"), encrypted), password=password)
 
@@ -286,7 +288,7 @@ def test_an_assertion_lifetime_outside_1_to_300_seconds_is_rejected(lifetime: fl
         PrivateKeyJwt.generate(lifetime=lifetime)
 
 
-def test_an_unknown_algorithm_is_rejected() -> None:
+def test_an_unknown_key_algorithm_is_rejected() -> None:
     wrong: Any = "RS256"
     with pytest.raises(ConfigurationError, match="ES256, PS256 or EdDSA"):
         DpopKey.generate(wrong)

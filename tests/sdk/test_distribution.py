@@ -1,4 +1,4 @@
-"""The wheel and the sdist of `make sdk`: their content, and the wheel used without the repository."""
+"""The wheel and the sdist of `make sdk`: their content, and the use of the wheel outside the repository."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def build(source: Path, folder: Path, *options: str) -> None:
-    """Build the distributions as `make sdk` does: with the installed backend and without a network."""
+    """Build the distributions as `make sdk` does, with the installed build backend and without network access."""
     command = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(folder), str(source)]
     subprocess.run(command, check=True, capture_output=True)
 
@@ -50,7 +50,7 @@ def build(source: Path, folder: Path, *options: str) -> None:
 def run(built: Built, *arguments: str, dependencies: bool = False) -> str:
     """Run a program with the installed package, and with its dependencies if required. Return the output.
 
-    Without ``site`` (``-S``), Python does not read the file by which the environment finds the repository.
+    Without ``site`` (option ``-S``), Python ignores the file through which the environment finds the repository.
     """
     path = [str(built.installed), *([sysconfig.get_path("purelib")] if dependencies else [])]
     environment = {"PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}
@@ -112,7 +112,7 @@ def test_the_wheel_metadata_contains_name_version_readme_and_extras(built: Built
 def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_wheel(
     built: Built, tmp_path: Path
 ) -> None:
-    """Compare the wheel built from the source folder with the wheel built from the sdist."""
+    """The test compares the wheel built from the source folder with the wheel built from the sdist."""
     with tarfile.open(built.sdist) as sdist:
         for name in ("README.md", "CHANGELOG.md", "LICENSE"):
             file = sdist.extractfile(f"{built.sdist.name.removesuffix('.tar.gz')}/{name}")
@@ -124,7 +124,7 @@ def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_whe
     assert (wheel.name, wheel.read_bytes()) == (built.wheel.name, built.wheel.read_bytes())
 
 
-def test_changelog_project_and_package_have_the_same_version() -> None:
+def test_changelog_project_file_and_package_have_the_same_version() -> None:
     project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))
     source = (SDK / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
     newest, _ = releases((SDK / "CHANGELOG.md").read_text("utf-8"))[0]

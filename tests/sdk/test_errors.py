@@ -1,4 +1,4 @@
-"""Errors: advice for every error of the hub, and no secrets."""
+"""SDK errors: every error of the hub has advice, and no error contains a secret."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_no_log_line_of_the_sdk_contains_a_secret(caplog: pytest.LogCaptureFixtu
 
 
 def documented_statuses() -> dict[str, str]:
-    """Return whether each status is final according to the reference."""
+    """Return for each documented status whether the status is final."""
     (table,) = tables(section(source_of("reference/tpp-api"), "## Payment statuses"))
     return {status: final for _, status, _, final in table[2:]}
 
 
 @pytest.mark.parametrize(("status", "final"), documented_statuses().items())
-def test_a_status_is_final_as_documented(status: str, final: str) -> None:
+def test_a_payment_status_is_final_as_documented(status: str, final: str) -> None:
     found: Any = (
         ReportedStatus.from_json({"payment_id": "p", "payment_status": int(status), "history": []})
         if status.isdigit()
@@ -91,12 +91,12 @@ def test_a_status_is_final_as_documented(status: str, final: str) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["pending", "unknown", "not_accepted"])
-def test_an_order_without_payment_is_final_if_the_bank_did_not_accept_it(outcome: Any) -> None:
+def test_an_order_without_a_payment_is_final_if_the_bank_did_not_accept_the_order(outcome: Any) -> None:
     found = OrderWithoutPayment(request_id="r", outcome=outcome)
 
     assert is_final(found) is (outcome == "not_accepted")
     assert not is_paid(found)
 
 
-def test_an_error_without_a_code_advises_to_check_the_address() -> None:
+def test_an_error_without_a_code_has_advice_to_check_the_address() -> None:
     assert "hub's address" in ApiError(404).advice

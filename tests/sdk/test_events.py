@@ -1,4 +1,4 @@
-"""Events are verified as Standard Webhooks, and parsed to the class of their type."""
+"""Events are verified as Standard Webhooks, and parsed to the class of their event type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BODY = json.dumps(
 
 
 def headers(body: str = BODY, secret: str = SECRET, moment: float = START) -> dict[str, str]:
-    """Return the headers of an event, signed by a different implementation."""
+    """Return the headers of an event that an independent implementation has signed."""
     signature = Webhook(secret).sign("msg-1", datetime.datetime.fromtimestamp(moment, datetime.UTC), body)
     return {"Webhook-Id": "msg-1", "Webhook-Timestamp": str(int(moment)), "Webhook-Signature": signature}
 
@@ -46,7 +46,7 @@ def test_an_event_of_the_hub_is_verified_and_parsed() -> None:
     assert received.event.data.message == "Ün test"
 
 
-def test_one_valid_signature_among_several_and_one_matching_secret_suffice() -> None:
+def test_one_valid_signature_of_several_and_one_matching_secret_of_several_are_sufficient() -> None:
     rotated = headers()
     rotated["Webhook-Signature"] = f"v1,AAAA v2,x {rotated['Webhook-Signature']}"
 
@@ -88,7 +88,7 @@ def test_an_invalid_event_secret_is_rejected(secret: str | list[str]) -> None:
         EventVerifier(secret)
 
 
-def test_a_signature_equals_the_signature_of_other_implementations() -> None:
+def test_an_event_signature_equals_the_signature_of_other_implementations() -> None:
     assert sign(SECRET, "msg-1", int(START), BODY) == headers()["Webhook-Signature"]
 
 
@@ -116,7 +116,7 @@ def test_an_unknown_member_of_an_event_is_preserved() -> None:
     assert event.data.extra == {"n": 1}
 
 
-def test_an_event_can_be_matched_by_its_class() -> None:
+def test_an_event_can_be_matched_by_its_class_in_a_match_statement() -> None:
     def told(body: str) -> str:
         match parse_event(body):
             case ConsentAuthorisedEvent() as event:
@@ -141,11 +141,11 @@ def test_an_oversized_event_body_is_rejected(body: str) -> None:
 
 
 @pytest.mark.parametrize("moment", ["9" * 5000, "²", "-1", ""])
-def test_an_invalid_timestamp_is_rejected(moment: str) -> None:
+def test_an_invalid_event_timestamp_is_rejected(moment: str) -> None:
     with pytest.raises(InvalidEvent, match="old"):
         EventVerifier(SECRET).verify({**headers(), "Webhook-Timestamp": moment}, BODY)
 
 
-def test_a_non_ascii_secret_raises_configuration_error() -> None:
+def test_a_non_ascii_event_secret_raises_configuration_error() -> None:
     with pytest.raises(ConfigurationError, match="whsec_"):
         EventVerifier("whsec_é")

@@ -1,4 +1,4 @@
-"""``causeway listen`` forwards every event in order with a signature, and loses no event in a crash."""
+"""``causeway listen`` forwards every event in order with a signature, and a crash loses no event."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ids(*numbers: int) -> list[str]:
 # Forwarding
 
 
-def test_each_event_is_forwarded_once_and_in_order(listening: Listening, clock: Clock) -> None:
+def test_each_event_is_forwarded_once_and_in_chronological_order(listening: Listening, clock: Clock) -> None:
     printed = listening.run()
 
     assert listening.receiver.ids == ids(1, 2, 3, 4, 5, 6, 7)
@@ -79,7 +79,7 @@ def test_only_the_selected_event_types_are_forwarded(listening: Listening) -> No
 # Restarts
 
 
-def test_a_later_run_continues_after_the_last_event(listening: Listening) -> None:
+def test_a_later_run_of_listen_continues_after_the_last_event(listening: Listening) -> None:
     listening.run()
     listening.log.events += [event(8), event(9)]
 
@@ -89,7 +89,9 @@ def test_a_later_run_continues_after_the_last_event(listening: Listening) -> Non
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_killed_before_recording_a_status_duplicates_at_most_one_event(listening: Listening, number: int) -> None:
+def test_a_listener_killed_before_recording_a_status_duplicates_at_most_one_event(
+    listening: Listening, number: int
+) -> None:
     kill_at_save(listening, number, before=True)
     listening.run()
 
@@ -99,7 +101,7 @@ def test_a_run_killed_before_recording_a_status_duplicates_at_most_one_event(lis
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_a_run_killed_after_recording_a_response_duplicates_nothing(listening: Listening, number: int) -> None:
+def test_a_listener_killed_after_recording_a_response_duplicates_no_event(listening: Listening, number: int) -> None:
     kill_at_save(listening, number, before=False)
     listening.run()
 
@@ -107,13 +109,13 @@ def test_a_run_killed_after_recording_a_response_duplicates_nothing(listening: L
 
 
 def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
-    """Run until the process ends before or after its n-th write of the state."""
+    """Run until the process ends before or after its n-th write of the state file."""
     listening.file.load(BASE, "client-1")
     with pytest.raises(Killed):
         listening.run(file=MortalFile(listening.file.path, number, before=before))
 
 
-def test_a_late_visible_event_is_forwarded_without_omitting_or_duplicating_others(listening: Listening) -> None:
+def test_an_event_that_becomes_visible_late_is_forwarded_without_loss_or_duplicates(listening: Listening) -> None:
     listening.receiver.answers = [204, 204, Killed()]
     with pytest.raises(Killed):
         listening.run()
@@ -125,7 +127,7 @@ def test_a_late_visible_event_is_forwarded_without_omitting_or_duplicating_other
     assert len(listening.file.load(BASE, "client-1").handled) == 8
 
 
-def test_an_event_recorded_again_by_the_hub_is_forwarded_again(listening: Listening) -> None:
+def test_an_event_that_the_hub_records_again_is_forwarded_again(listening: Listening) -> None:
     listening.log.events = [event(1), event(2), event(3, name="event-1")]
 
     listening.run()
@@ -133,7 +135,7 @@ def test_an_event_recorded_again_by_the_hub_is_forwarded_again(listening: Listen
     assert listening.receiver.ids == ids(1, 2, 1)
 
 
-def test_the_state_contains_only_recent_events(listening: Listening) -> None:
+def test_the_listen_state_contains_only_recent_events(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
 
     listening.run()
@@ -143,7 +145,7 @@ def test_the_state_contains_only_recent_events(listening: Listening) -> None:
     assert set(state.handled.values()) == {"204"}
 
 
-def test_a_cursor_unknown_to_the_hub_is_rebuilt_from_the_oldest_event(listening: Listening) -> None:
+def test_a_cursor_that_the_hub_rejects_is_rebuilt_from_the_oldest_event(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.events.append(event(31, at=31 * 60))
@@ -158,7 +160,7 @@ def test_a_cursor_unknown_to_the_hub_is_rebuilt_from_the_oldest_event(listening:
     assert printed[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
 
 
-def test_a_run_killed_while_rebuilding_its_cursor_duplicates_nothing(listening: Listening) -> None:
+def test_a_listener_killed_while_rebuilding_its_cursor_duplicates_no_event(listening: Listening) -> None:
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT")]
@@ -199,7 +201,9 @@ def test_a_failed_event_is_not_forwarded_again_automatically(listening: Listenin
     assert listening.receiver.ids == ids(1, 1, 1, 1)
 
 
-def test_retry_after_extends_a_wait_to_at_most_twice_its_length(listening: Listening, clock: Clock) -> None:
+def test_retry_after_of_the_receiver_extends_a_wait_to_at_most_twice_its_length(
+    listening: Listening, clock: Clock
+) -> None:
     listening.receiver.answers = [
         httpx.Response(503, headers={"Retry-After": "600"}),
         httpx.Response(503, headers={"Retry-After": "7"}),
@@ -220,7 +224,7 @@ def test_a_410_response_of_the_receiver_ends_the_retries_of_an_event(listening: 
     assert printed == ["test  event-1  410, failed at once: send it again with --resend event-1"]
 
 
-def test_the_response_status_of_the_receiver_counts_for_any_body(listening: Listening) -> None:
+def test_the_response_status_of_the_receiver_is_evaluated_for_any_body(listening: Listening) -> None:
     def endless() -> Iterator[bytes]:
         while True:
             yield b"x" * 1000
@@ -303,7 +307,7 @@ def test_an_unreachable_hub_prints_one_line_and_is_retried(
     assert clock.slept[:7] == [*AWAY_WAITS, AWAY_WAITS[-1], AWAY_WAITS[-1]]
 
 
-def test_retry_after_of_the_hub_extends_the_wait(listening: Listening, clock: Clock) -> None:
+def test_retry_after_of_the_hub_extends_the_wait_before_the_next_poll(listening: Listening, clock: Clock) -> None:
     listening.log.answers = [failure(429, "ACCESS_EXCEEDED", "too many calls", retry_after=60)]
 
     listening.run()
@@ -321,7 +325,7 @@ def test_wrong_credentials_end_the_run_of_listen(listening: Listening) -> None:
 # Resending
 
 
-def test_resending_an_event_does_not_change_the_state(listening: Listening) -> None:
+def test_resending_an_event_does_not_change_the_listen_state(listening: Listening) -> None:
     listening.run()
     before = listening.file.path.read_bytes()
     listening.receiver.requests.clear()
@@ -376,7 +380,9 @@ def test_a_second_interrupt_ends_the_run_without_waiting(listening: Listening) -
     assert listening.receiver.ids == ids(1, *range(1, 8))
 
 
-def test_an_interrupt_ends_a_wait_at_once(listening: Listening, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_a_wait_immediately(
+    listening: Listening, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from causeway import _waiting
 
     listening.receiver.answers = [500]

@@ -1,4 +1,4 @@
-"""The state of ``causeway listen``: its secret and its cursor are preserved when the process ends."""
+"""The state file of ``causeway listen`` preserves the signing secret and the cursor between runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_saved_listen_state_is_loaded_unchanged(tmp_path: Path) -> None:
         assert file.load(BASE, "client-1") == one
 
 
-def test_a_state_of_the_first_version_is_loaded(tmp_path: Path) -> None:
+def test_a_listen_state_of_the_first_format_version_is_loaded(tmp_path: Path) -> None:
     stored = {
         **WHOLE,
         "after": "place-5",
@@ -78,7 +78,7 @@ def test_a_state_of_the_first_version_is_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", DAMAGED, ids=lambda content: str(content)[-40:])
-def test_a_damaged_state_is_rejected_and_left_unchanged(tmp_path: Path, content: str) -> None:
+def test_a_damaged_listen_state_is_rejected_and_remains_unchanged(tmp_path: Path, content: str) -> None:
     (tmp_path / "state.json").write_text(content)
 
     with pytest.raises(ConfigurationError, match=r"state\.json is no state of causeway listen"):
@@ -95,7 +95,7 @@ def test_the_listen_state_of_another_client_is_rejected(tmp_path: Path, owner: t
         StateFile(tmp_path / "state.json").load(*owner)
 
 
-def test_a_failed_write_does_not_change_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_does_not_change_the_old_listen_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = StateFile(tmp_path / "state.json")
     before = file.load(BASE, "client-1")
 
@@ -111,7 +111,7 @@ def test_a_failed_write_does_not_change_the_old_state(tmp_path: Path, monkeypatc
     file.save(before.with_answer(*_answered()))
 
 
-def test_a_second_listener_with_the_same_state_is_rejected(tmp_path: Path) -> None:
+def test_a_second_listener_with_the_same_state_file_is_rejected(tmp_path: Path) -> None:
     first, second = StateFile(tmp_path / "state.json"), StateFile(tmp_path / "state.json")
 
     with first.locked(), pytest.raises(ConfigurationError, match="another causeway listen uses"), second.locked():

@@ -98,7 +98,7 @@ def test_generated_modules_are_marked_and_in_separate_folders() -> None:
     assert marked == set(SDK_SOURCE.glob("causeway/*/_generated/**/*.py"))
 
 
-def test_outdated_modules_and_modules_without_a_source_are_listed(
+def test_outdated_generated_modules_and_modules_without_a_source_are_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed, without_source = tmp_path / "changed.py", tmp_path / "without_source.py"
@@ -138,7 +138,7 @@ def test_every_public_class_and_function_has_a_docstring() -> None:
     assert missing == []
 
 
-def test_a_user_program_is_strictly_typed_and_type_errors_are_found(tmp_path: Path) -> None:
+def test_a_correct_user_program_passes_strict_type_checks_and_type_errors_are_reported(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     lines = "\n\n\n".join(
         f"def mistake_{number}(tpp: Tpp, tokens: Tokens) -> object:\n    return {mistake}"
@@ -156,7 +156,7 @@ def test_a_user_program_is_strictly_typed_and_type_errors_are_found(tmp_path: Pa
 
 @cache
 def loaded(statement: str) -> frozenset[str]:
-    """Return the modules that a statement imports."""
+    """Return the modules that are loaded by executing a statement."""
     command = [sys.executable, "-c", f"import sys; {statement}; print(*sys.modules)"]
     done = subprocess.run(command, env={"PYTHONPATH": str(SDK_SOURCE)}, capture_output=True, text=True, check=True)
     return frozenset(done.stdout.split())
@@ -170,7 +170,7 @@ def loaded(statement: str) -> frozenset[str]:
         ("from causeway.bank import AccountReferenceV2, HubClient, Refused", 200),
     ],
 )
-def test_an_import_loads_a_limited_number_of_modules(statement: str, most: int) -> None:
+def test_an_import_of_the_package_loads_a_limited_number_of_modules(statement: str, most: int) -> None:
     assert len(loaded(statement) - loaded("pass")) <= most
 
 

@@ -1,4 +1,4 @@
-"""Payments: one Idempotency-Key for all attempts, and an error that reports the known outcome."""
+"""SDK payments: all attempts use one Idempotency-Key, and an error reports whether the outcome is known."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_payment_without_any_connection_raises_connection_lost() -> None:
     assert not isinstance(caught.value, OutcomeUnknown)
 
 
-def test_a_lost_response_before_failed_connections_raises_outcome_unknown() -> None:
+def test_a_lost_response_followed_by_failed_connections_raises_outcome_unknown() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), *(httpx.ConnectError("refused") for _ in range(3)))
 
     with pytest.raises(OutcomeUnknown):
@@ -145,7 +145,7 @@ def test_a_payment_in_progress_is_awaited(clock: Clock) -> None:
     assert clock.slept[1:] == [1.0] * 25
 
 
-def test_an_unfinished_payment_in_progress_raises_outcome_unknown() -> None:
+def test_a_payment_that_remains_in_progress_raises_outcome_unknown() -> None:
     hub = ScriptedHub(*(failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(60)))
 
     with pytest.raises(OutcomeUnknown):
@@ -177,14 +177,14 @@ def test_a_reason_code_of_the_hub_is_final_and_selects_the_error_class(
     assert caught.value.advice
 
 
-def test_not_sent_after_a_lost_response_raises_bank_unavailable() -> None:
+def test_a_not_sent_error_after_a_lost_response_raises_bank_unavailable() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"), bank_failed("not_sent"))
 
     with pytest.raises(BankUnavailable):
         hub.tpp().consent(tokens()).pay(order())
 
 
-def test_a_consent_no_longer_accepted_by_the_bank_raises_authorization_ended() -> None:
+def test_a_consent_that_the_bank_no_longer_accepts_raises_authorization_ended() -> None:
     title = "the bank refused the payment: the bank no longer accepts the PSU's token: the PSU must authorize again"
     hub = ScriptedHub(failure(502, "ASPSP_UNKNOWN_ERROR", title, reason_code="refused_by_bank"))
 
@@ -213,7 +213,7 @@ def test_a_retry_with_an_expired_token_after_a_lost_response_has_the_same_idempo
     assert len(keys(hub) - {None}) == 1
 
 
-def test_a_failed_refresh_after_a_lost_response_raises_outcome_unknown() -> None:
+def test_a_failed_token_refresh_after_a_lost_response_raises_outcome_unknown() -> None:
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     hub = ScriptedHub(httpx.ReadError("reset"), refused, *(httpx.ConnectError("refused") for _ in range(6)))
 
@@ -237,7 +237,7 @@ def test_an_sdk_error_can_be_pickled() -> None:
     assert (type(again), str(again), vars(again)) == (OutcomeUnknown, str(caught.value), vars(caught.value))
 
 
-def test_a_malformed_success_response_raises_outcome_unknown() -> None:
+def test_a_malformed_success_response_to_a_payment_raises_outcome_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
     with pytest.raises(OutcomeUnknown, match="status is missing"):
@@ -372,7 +372,7 @@ def test_waiting_for_a_payment_unknown_to_the_bank_times_out_with_the_last_error
 
 
 @pytest.mark.parametrize("status", GATEWAY)
-def test_a_payment_lost_by_a_gateway_raises_outcome_unknown(status: int) -> None:
+def test_a_payment_answered_by_a_gateway_error_page_raises_outcome_unknown(status: int) -> None:
     hub = ScriptedHub(*(httpx.Response(status, text="<html>") for _ in range(4)))
 
     with pytest.raises(OutcomeUnknown):
@@ -397,7 +397,7 @@ def test_a_refusal_by_a_proxy_after_a_lost_response_raises_outcome_unknown(statu
 
 
 def test_a_refusal_by_the_hub_after_a_lost_response_is_final() -> None:
-    """The hub looks up the outcome of the key before it reads the body."""
+    """The hub looks up the outcome for the Idempotency-Key before the hub reads the body."""
     hub = ScriptedHub(LOST[0], failure(400, "FORMAT_ERROR", "amount"))
 
     with pytest.raises(ApiError) as raised:
@@ -405,7 +405,7 @@ def test_a_refusal_by_the_hub_after_a_lost_response_is_final() -> None:
     assert type(raised.value) is ApiError
 
 
-def test_a_payment_in_progress_is_not_awaited_beyond_the_lifetime_of_its_key(clock: Clock) -> None:
+def test_a_payment_in_progress_is_not_awaited_after_its_idempotency_key_expires(clock: Clock) -> None:
     hub = ScriptedHub(failure(409, "HEADERS_ERROR", "still running", retry_after=3600))
 
     with pytest.raises(OutcomeUnknown):

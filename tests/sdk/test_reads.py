@@ -1,4 +1,4 @@
-"""Reads are retried after temporary failures, and return the class of the bank's version."""
+"""SDK reads are retried after temporary failures, and return the classes of the bank's version."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_permanent_failure_raises_its_own_error_class(step: Any, expected: typ
         (answer(body={}), UnexpectedAnswer),
     ],
 )
-def test_a_refusal_is_not_retried(step: Any, expected: type[CausewayError]) -> None:
+def test_a_refused_read_is_not_retried(step: Any, expected: type[CausewayError]) -> None:
     hub = ScriptedHub(step)
 
     with pytest.raises(expected) as caught:
@@ -110,7 +110,7 @@ def test_an_error_contains_all_details_and_no_secret() -> None:
 
 
 @pytest.mark.parametrize(("psu", "times"), [(None, 2), (Psu(ip_address="203.0.113.7"), 4)])
-def test_a_read_without_a_psu_is_retried_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
+def test_a_read_without_a_present_psu_is_retried_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
     hub = ScriptedHub(*(failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed") for _ in range(times)))
 
     with pytest.raises(BankUnavailable):
@@ -174,7 +174,7 @@ def test_an_empty_retry_plan_causes_no_retries() -> None:
         list(hub.tpp(retries=Retries(waits=())).consent(tokens()).accounts())
 
 
-def test_accounts_have_the_class_of_the_banks_version_and_preserve_unknown_members() -> None:
+def test_accounts_have_the_class_of_the_bank_version_and_preserve_unknown_members() -> None:
     hub = ScriptedHub(answer(body={"accounts": [ACCOUNT_V1]}), answer(body={"accounts": [ACCOUNT_V2]}))
     tpp = hub.tpp()
 
@@ -259,7 +259,7 @@ def test_a_duplicate_page_raises_unexpected_answer() -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed_even_by_a_redirecting_http_client(status: int) -> None:
+def test_a_redirect_is_not_followed_even_if_the_http_client_follows_redirects(status: int) -> None:
     elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/accounts"})
     hub = ScriptedHub(elsewhere, elsewhere)
     client = httpx.Client(transport=httpx.MockTransport(hub), follow_redirects=True)
@@ -273,7 +273,7 @@ def test_a_redirect_is_not_followed_even_by_a_redirecting_http_client(status: in
     assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
-def test_a_failed_page_is_retried_without_losing_or_duplicating_items() -> None:
+def test_a_failed_page_request_is_retried_without_losing_or_duplicating_items() -> None:
     hub = ScriptedHub(
         answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),
         httpx.ReadError("reset"),

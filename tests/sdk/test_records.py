@@ -1,4 +1,4 @@
-"""Records are exact, immutable and complete."""
+"""SDK records have exact amounts, are immutable, and preserve all members."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_a_missing_member_is_reported_by_name() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, [], "text", 1])
-def test_a_record_is_parsed_from_a_json_object_only(wrong: Any) -> None:
+def test_a_record_can_be_parsed_only_from_a_json_object(wrong: Any) -> None:
     with pytest.raises(RecordError, match="object"):
         BalanceAmountV2.from_json(wrong)
 
 
-def test_a_float_raises_type_error_on_serialization() -> None:
+def test_a_float_in_a_record_raises_type_error_on_serialization() -> None:
     amount: Any = 0.1
     with pytest.raises(TypeError, match="Decimal"):
         InstructedAmountV2(amount=amount, currency="EUR").to_json()
@@ -141,7 +141,7 @@ def test_json_with_invalid_unicode_is_rejected(text: str | bytes) -> None:
         _json.loads(text)
 
 
-def test_an_escaped_surrogate_pair_equals_its_character() -> None:
+def test_an_escaped_surrogate_pair_in_json_is_parsed_as_one_character() -> None:
     assert _json.loads(r'["\ud83d\ude00", 1.10]') == _json.loads('["\U0001f600", 1.10]'.encode())
 
 

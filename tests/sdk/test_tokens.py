@@ -1,4 +1,4 @@
-"""Access tokens are refreshed in time, once, and never lost."""
+"""Access tokens are refreshed before expiry, refreshed only once, and never lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def grant_refused() -> httpx.Response:
     return failure(400, "FORMAT_ERROR", "the refresh token has been used", error="invalid_grant", error_description="…")
 
 
-def test_a_valid_token_is_not_refreshed() -> None:
+def test_a_valid_access_token_is_not_refreshed() -> None:
     hub = ScriptedHub(answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens())
 
@@ -51,7 +51,7 @@ def test_a_token_with_less_than_a_minute_left_is_refreshed_and_stored_before_its
     assert consent.tokens is stored[0]
 
 
-def test_fifty_threads_with_an_expired_token_make_one_refresh() -> None:
+def test_50_threads_with_an_expired_token_make_one_refresh_request() -> None:
     at_once = threading.Barrier(50)
     hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
     stored: list[Tokens] = []
@@ -69,7 +69,7 @@ def test_fifty_threads_with_an_expired_token_make_one_refresh() -> None:
     assert set(hub.header("Authorization")[1:]) == {"Bearer access-2"}
 
 
-def test_fifty_threads_with_a_rejected_token_make_one_refresh() -> None:
+def test_50_threads_with_a_rejected_token_make_one_refresh_request() -> None:
     def serve(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/tpp/token":
             return token_answer()
@@ -84,7 +84,7 @@ def test_fifty_threads_with_a_rejected_token_make_one_refresh() -> None:
     assert hub.paths.count("/tpp/token") == 1
 
 
-def test_fifty_tasks_with_an_expired_token_make_one_refresh() -> None:
+def test_50_tasks_with_an_expired_token_make_one_refresh_request() -> None:
     hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
     stored: list[Tokens] = []
 
@@ -102,7 +102,9 @@ def test_fifty_tasks_with_an_expired_token_make_one_refresh() -> None:
 
 
 @pytest.mark.parametrize("lost", [httpx.ReadTimeout("silence"), httpx.ReadError("reset"), httpx.Response(502)])
-def test_a_refresh_with_a_lost_response_is_retried_with_the_same_token(lost: httpx.Response | Exception) -> None:
+def test_a_refresh_with_a_lost_response_is_retried_with_the_same_refresh_token(
+    lost: httpx.Response | Exception,
+) -> None:
     hub = ScriptedHub(lost, token_answer(), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=0))
 
@@ -112,7 +114,7 @@ def test_a_refresh_with_a_lost_response_is_retried_with_the_same_token(lost: htt
     assert consent.tokens.refresh_token == "refresh-2"
 
 
-def test_a_refresh_is_not_retried_after_a_minute(clock: Clock) -> None:
+def test_a_token_refresh_is_not_retried_after_a_minute(clock: Clock) -> None:
     def silence(request: httpx.Request) -> httpx.Response:
         clock.seconds += 10
         raise httpx.ReadTimeout("silence")
@@ -125,7 +127,7 @@ def test_a_refresh_is_not_retried_after_a_minute(clock: Clock) -> None:
     assert clock.seconds - START < 60
 
 
-def test_tokens_are_stored_again_by_the_next_call_after_a_failed_store() -> None:
+def test_the_next_call_stores_tokens_again_after_a_failed_store() -> None:
     stored: list[Tokens] = []
 
     def store(pair: Tokens) -> None:
@@ -170,7 +172,7 @@ def test_stored_tokens_older_than_the_current_tokens_are_ignored(clock: Clock) -
     assert [hub.form(number)["refresh_token"] for number in (0, 2)] == ["refresh-1", "refresh-2"]
 
 
-def test_a_reload_without_tokens_raises_configuration_error() -> None:
+def test_a_reload_function_that_returns_no_tokens_raises_configuration_error() -> None:
     nothing: Any = None
     hub = ScriptedHub()
 
@@ -189,7 +191,7 @@ def test_a_coroutine_as_on_refresh_raises_configuration_error_in_the_synchronous
     assert consent.tokens.access_token == "access-1"
 
 
-def test_a_refresh_continues_after_its_task_is_cancelled() -> None:
+def test_a_token_refresh_continues_after_its_task_is_cancelled() -> None:
     stored: list[Tokens] = []
 
     async def run() -> None:
@@ -251,7 +253,7 @@ def test_a_malformed_refresh_response_raises_unexpected_answer() -> None:
         list(hub.tpp().consent(tokens(expires_in=0)).accounts())
 
 
-def test_an_ended_consent_is_refreshed_once_and_raises_authorization_ended() -> None:
+def test_an_ended_consent_raises_authorization_ended_after_one_refresh_request() -> None:
     hub = ScriptedHub(bearer_refused(), grant_refused(), bearer_refused())
     consent = hub.tpp().consent(tokens())
 
@@ -263,7 +265,7 @@ def test_an_ended_consent_is_refreshed_once_and_raises_authorization_ended() -> 
     assert hub.paths == ["/tpp/accounts", "/tpp/token", "/tpp/accounts"]
 
 
-def test_a_used_one_time_consent_reads_its_payment_with_the_old_token() -> None:
+def test_a_used_one_time_consent_reads_its_payment_with_the_existing_token() -> None:
     hub = ScriptedHub(grant_refused(), answer(body={"payment_id": "p", "transaction_status": "ACSC"}))
     consent = hub.tpp().consent(tokens(expires_in=-100))
 
@@ -282,7 +284,7 @@ def test_a_token_valid_until_the_end_of_the_consent_is_not_refreshed() -> None:
     assert hub.paths == ["/tpp/accounts"]
 
 
-def test_a_failed_refresh_fails_all_waiting_calls() -> None:
+def test_a_failed_token_refresh_fails_all_waiting_calls() -> None:
     lock = WatchedLock()
 
     def refuse_when_all_wait(request: httpx.Request) -> httpx.Response:
@@ -304,7 +306,7 @@ def test_a_failed_refresh_fails_all_waiting_calls() -> None:
     assert len(hub.requests) == 6
 
 
-def test_a_valid_token_is_used_after_a_failed_refresh(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpired_token_is_used_after_a_failed_refresh(caplog: pytest.LogCaptureFixture) -> None:
     hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=50))
 

@@ -1,4 +1,4 @@
-"""The package's requests send its name and version as User-Agent, unless the HTTP client has its own name."""
+"""Requests of the package send its name and version as User-Agent, unless the HTTP client sets a User-Agent."""
 
 from __future__ import annotations
 

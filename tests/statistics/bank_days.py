@@ -1,4 +1,4 @@
-"""Days of a bank: counters of calls, as instances write them, and the nightly ingest."""
+"""Test data for the statistics of a bank: counters of calls, as instances write them, and the nightly ingest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def store_calls(
     bank_ms: float = 100,
     hub_ms: float = 10,
 ) -> None:
-    """Store the counters of one instance for TPP calls at these times, as ``HH:MM:SS``.
+    """Store one instance's counters for TPP calls at these times, in the format ``HH:MM:SS``.
 
     ``fault`` is the party at fault for answered calls. For unanswered calls, the bank is at fault.
     """
@@ -56,7 +56,7 @@ def store_calls(
 
 
 def counters_of(replies: Iterable[tuple[int, bool]], bic: str = ALPHA) -> list[HourlyCounters]:
-    """Return the counters of one instance for requests, each with its Unix second and whether it was answered."""
+    """Return one instance's counters for requests. Each request is a Unix second and whether the bank answered."""
     counters: dict[int, HourlyCounters] = {}
     for at, was_answered in replies:
         hour = at - at % HOUR_SECONDS
@@ -68,7 +68,10 @@ def counters_of(replies: Iterable[tuple[int, bool]], bic: str = ALPHA) -> list[H
 def hourly(
     bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4
 ) -> HourlyCounters:
-    """Return counters of an hour of account information: one call per second from its start, unanswered calls first."""
+    """Return the counters of one hour of account information calls.
+
+    The hour has one call per second from its start, first the unanswered calls and then the answered calls.
+    """
     counters = HourlyCounters(bic, hour)
     for second in range(answered + unanswered):
         _count(counters, hour + second, "AISP", second >= unanswered, bank, hub)
@@ -76,12 +79,12 @@ def hourly(
 
 
 def put_counters(counters: HourlyCounters, number: int = 0) -> Put:
-    """Return the write of the ``number``-th instance's counters."""
+    """Return the storage operation that writes the counters of the ``number``-th instance."""
     return Put(TABLE, counters.to_item(f"counters-{number}"))
 
 
 def record(bic: str, day: date, *counters: HourlyCounters, name: str = "A bank") -> DayRecord:
-    """Return the record of a day computed from counters."""
+    """Return the day record that is computed from the counters."""
     return compute_day(ExpectedBank(bic, name, is_active=True), day, counters, None)
 
 
@@ -110,7 +113,7 @@ def _busy_day(bic: str, day: date, age: int, chance: random.Random) -> Iterator[
 def _count(
     counters: HourlyCounters, at: int, service: Service, was_answered: bool | None, bank: float, hub: float
 ) -> None:
-    """Count a TPP call at a Unix second. ``was_answered`` is ``None`` if the bank received no request."""
+    """Count a TPP call at a Unix second. If the bank received no request, ``was_answered`` is ``None``."""
     counters.count_call(at, service, hub)
     if was_answered is None:
         counters.count_request(at, service, "not_asked")
@@ -129,7 +132,7 @@ def histogram(*milliseconds: float) -> Histogram:
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:
-    """Return the figures of several days, for comparison with the figures of periods."""
+    """Return the summary of several days, for comparison with the summaries of periods."""
     records = list(records)
     known = [record for record in records if record.availability is not None]
     return Summary(
@@ -149,7 +152,7 @@ def advance_to(causeway: Causeway, day: date, time: str = "01:10") -> None:
 
 
 def ingest(causeway: Causeway, *, alone: bool = False) -> None:
-    """Run the scheduled job, or the job of a single process."""
+    """Run the scheduled ingest job, or the ingest job of a single process."""
     statistics = causeway.hub.statistics
     (statistics.ingest_alone if alone else statistics.ingest).run(expected_banks(causeway.hub.openbanking.banks))
 
@@ -166,6 +169,6 @@ def records(causeway: Causeway, bic: str = ALPHA) -> dict[date, DayRecord]:
 
 
 def report(causeway: Causeway, day: date = DAY, consent: int | None = 41_250, payment: int | None = 23_800) -> None:
-    """Report durations of a day in milliseconds as bank Beta."""
+    """Send a report as bank Beta with the durations of a day in milliseconds."""
     body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
     assert causeway.banks[2].call("/daily_performance", body).status == 200

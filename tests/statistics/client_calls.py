@@ -1,4 +1,4 @@
-"""A process that measures calls, and an in-memory table to which the process writes."""
+"""A simulated process that measures calls, and an in-memory table to which the process writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fail() -> None:
 
 
 class Table:
-    """A store of one table. It calls ``before`` and ``after`` around each of its ``transactions``."""
+    """An in-memory store with one table. It calls ``before`` and ``after`` around each of its ``transactions``."""
 
     def __init__(self) -> None:
         self.items: dict[tuple[str, str], dict[str, Any]] = {}
@@ -52,12 +52,12 @@ class Table:
         return Page(rows[:limit], {"part": rows[limit - 1]["part"]} if len(rows) > limit else None)
 
     def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
-        """Return no open downtimes."""
+        """Return an empty list of open downtimes."""
         assert (table, partition) == (TABLE, PARTITION)
         return []
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """Return the items whose partition begins with ``kind``, in key order."""
+        """Return the items whose partition key begins with ``kind``, in key order."""
         return [item for (subject, _), item in sorted(self.items.items()) if subject.startswith(f"{kind}#")]
 
     @property
@@ -99,7 +99,7 @@ class Instance(Measurements):
         fault: Blamed | None = None,
         seconds: float = 0.25,
     ) -> None:
-        """Measure a client's request. A call to a bank takes 0.2 s of the request."""
+        """Measure a client's request. If the request calls a bank, 0.2 s of its time belong to the bank."""
         with self.measure() as call:
             call.method, call.route, call.request_id = "GET", route, "an-id"
             if client_id:
@@ -114,7 +114,7 @@ class Instance(Measurements):
     def call_bank(
         self, bic: str = BIC, service: Service = "AISP", outcome: Outcome = "answered", status: int = 200
     ) -> None:
-        """Measure a request of 0.25 s that includes 0.2 s at the bank."""
+        """Measure a request of 0.25 s, of which 0.2 s are spent at the bank."""
         with self.measure() as call:
             current_call.record_concern(bic, service)
             at = self.clock.time()

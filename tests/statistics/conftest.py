@@ -1,4 +1,4 @@
-"""Fixtures for the nightly ingest, and for a process that measures calls."""
+"""Fixtures for tests of the nightly ingest, and a simulated process that measures calls."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_halves_of_counts_and_durations_are_rounded_up(number: str, places: int,
     ("part", "whole", "written"),
     [(1, 3, "33.333"), (2, 3, "66.667"), (0, 7, "0.000"), (7, 7, "100.000"), (0, 0, "None")],
 )
-def test_a_percentage_has_three_decimals_and_is_none_of_a_zero_total(part: int, whole: int, written: str) -> None:
+def test_a_percentage_has_three_decimals_and_is_none_if_the_total_is_zero(part: int, whole: int, written: str) -> None:
     assert str(percent(part, whole)) == written
 
 
@@ -55,7 +55,7 @@ def add(total: Total, parts: Sequence[Total]) -> Total:
 
 
 def rank(durations: list[float], percent: int) -> float:
-    """Return the exact percentile."""
+    """Return the exact percentile of the durations."""
     return sorted(durations)[max(math.ceil(len(durations) * percent / 100), 1) - 1]
 
 
@@ -70,7 +70,9 @@ def test_a_percentile_exceeds_the_exact_value_by_less_than_one_bucket(durations:
 
 
 @given(DURATIONS, DURATIONS, DURATIONS)
-def test_histograms_have_the_same_sum_in_any_order(first: list[float], second: list[float], third: list[float]) -> None:
+def test_the_sum_of_histograms_does_not_depend_on_their_order(
+    first: list[float], second: list[float], third: list[float]
+) -> None:
     parts = [histogram(*durations) for durations in (first, second, third)]
     total = add(Histogram(), parts)
 
@@ -79,20 +81,20 @@ def test_histograms_have_the_same_sum_in_any_order(first: list[float], second: l
 
 
 @given(DURATIONS)
-def test_a_stored_histogram_is_loaded_unchanged(durations: list[float]) -> None:
+def test_a_histogram_is_unchanged_after_storage(durations: list[float]) -> None:
     kept = histogram(*durations)
 
     assert Histogram.from_item(unpack(pack(kept.to_item()))) == kept
 
 
 @pytest.mark.parametrize("percent", [1, 50, 95, 99, 100])
-def test_an_empty_histogram_has_neither_percentile_nor_average(percent: int) -> None:
+def test_an_empty_histogram_has_no_percentile_and_no_average(percent: int) -> None:
     assert Histogram().percentile(percent) is None
     assert Histogram().average is None
     assert Histogram().count == 0
 
 
-def test_an_average_is_computed_exactly() -> None:
+def test_an_average_duration_is_computed_exactly() -> None:
     assert histogram(0.1, 0.2, 999.9).average == Decimal("333.4")
     assert histogram(0.05, 0.05, 0.05).average == Decimal("0.1")  # 0.05 is rounded up
 
@@ -100,7 +102,7 @@ def test_an_average_is_computed_exactly() -> None:
 @pytest.mark.parametrize(
     ("milliseconds", "bucket"), [(0, 0), (0.4, 0), (1, 0), (1.05, 1), (2, 8), (2.01, 9), (1024, 80), (20_000, 115)]
 )
-def test_a_bucket_ends_at_a_power_of_the_eighth_root_of_two(milliseconds: float, bucket: int) -> None:
+def test_histogram_bucket_bounds_grow_by_the_eighth_root_of_two(milliseconds: float, bucket: int) -> None:
     assert histogram(milliseconds).buckets == {bucket: 1}
 
 
@@ -113,7 +115,9 @@ TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNT
 
 
 @given(TALLIES, TALLIES, TALLIES)
-def test_counts_have_the_same_sum_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
+def test_the_sum_of_call_counts_does_not_depend_on_their_order(
+    first: CallCounts, second: CallCounts, third: CallCounts
+) -> None:
     parts = [first, second, third]
     total = add(CallCounts(), parts)
 
@@ -122,7 +126,7 @@ def test_counts_have_the_same_sum_in_any_order(first: CallCounts, second: CallCo
 
 
 @given(TALLIES)
-def test_stored_counts_are_loaded_unchanged(tally: CallCounts) -> None:
+def test_call_counts_are_unchanged_after_storage(tally: CallCounts) -> None:
     item = unpack(pack(tally.to_item()))
 
     assert CallCounts.from_item(item) == tally

@@ -130,7 +130,7 @@ def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute
     assert [call.status for call in calls_of(minute)] == [205 + number for number in range(PER_MINUTE)]
 
 
-def test_activity_that_cannot_be_written_is_written_later_exactly_once(instance: Instance, lines: Lines) -> None:
+def test_activity_rows_that_cannot_be_written_are_later_written_exactly_once(instance: Instance, lines: Lines) -> None:
     instance.table.before = fail
     instance.call()
     assert instance.table.items == {}
@@ -146,7 +146,7 @@ def test_activity_that_cannot_be_written_is_written_later_exactly_once(instance:
     assert len(instance.table.transactions) == transactions
 
 
-def test_written_rows_of_past_hours_are_removed_from_memory(instance: Instance) -> None:
+def test_written_activity_rows_of_past_hours_are_removed_from_memory(instance: Instance) -> None:
     instance.call()
     instance.clock.advance(3600)
     instance.call(client_id="another")
@@ -169,7 +169,7 @@ def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(inst
     assert [(line["message"], line["rows"]) for line in lines.all()] == [("activity dropped", 2)]
 
 
-def test_members_written_by_later_versions_are_ignored() -> None:
+def test_activity_members_written_by_later_versions_are_ignored() -> None:
     call = dict.fromkeys(client_activity.ClientCall.__dataclass_fields__) | {"at": 1, "unheard_of": 2}
 
     assert calls_of({"calls": jsontext.dumps([call])})[0].at == 1
@@ -184,11 +184,11 @@ def test_new_counts_are_added_to_the_counts_of_a_stored_hour() -> None:
 
 
 def units(item: dict[str, Any]) -> int:
-    """Return the write units of an item in a transaction: two per KB."""
+    """Return the write units that an item takes in a transaction, which are two per KB."""
     return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
 
 
-def test_the_documented_costs_match_the_sizes_of_the_rows() -> None:
+def test_the_documented_storage_costs_match_the_sizes_of_the_activity_rows() -> None:
     text = " ".join(CAPACITY.split())
     call = ClientCall(HOUR, "GET", "/tpp/accounts", 200, None, None, 3, 120, "ALPHGB21", "x" * 36)
     long = replace(call, route="/tpp/bulk_payment_initiation", code="ASPSP_UNKNOWN_ERROR", error="caller", bank_ms=9999)
@@ -287,7 +287,7 @@ def test_the_row_limit_of_a_page_is_divided_among_its_clients(
     assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
 
 
-def test_activity_over_the_call_row_limit_gives_the_time_from_which_calls_are_complete(
+def test_activity_over_the_call_row_limit_states_the_time_from_which_calls_are_complete(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "ROWS_READ", 3)

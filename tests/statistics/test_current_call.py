@@ -13,7 +13,7 @@ from chalicelib.statistics import current_call
 from chalicelib.statistics.current_call import BankRequest, CurrentCall
 
 
-def test_records_outside_a_measured_request_are_ignored() -> None:
+def test_call_details_recorded_outside_a_measured_request_are_ignored() -> None:
     current_call.record_concern("ALPHGB21", "AISP")
     current_call.record_bank_request("ALPHGB21", "AISP", 1, "answered", 0.5)
     current_call.record_failure("hub")
@@ -37,7 +37,7 @@ def call() -> Iterator[CurrentCall]:
         yield call
 
 
-def test_records_inside_a_measured_request_belong_to_its_call(call: CurrentCall) -> None:
+def test_call_details_recorded_inside_a_measured_request_belong_to_its_call(call: CurrentCall) -> None:
     current_call.record_concern("ALPHGB21", "PISP")
     current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
     current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
@@ -69,7 +69,7 @@ def test_clearing_the_current_bank_removes_bank_and_service(call: CurrentCall) -
 
 
 def test_a_nested_request_has_its_own_call(call: CurrentCall) -> None:
-    """A bank's call to the service is separate while the service calls the bank in the same thread."""
+    """The bank calls the service while the service calls the bank in the same thread. Both calls are separate."""
     inner = CurrentCall(2, 0)
 
     with measuring(inner, lambda: 0.0, inf):

@@ -1,4 +1,4 @@
-"""The current day: counts of all instances since midnight, cached for all viewers of a page."""
+"""Statistics of the current day: counts of all instances since midnight, cached for all viewers of a page."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_current_day_is_read_once_a_minute(causeway: Causeway) -> None:
     assert today(causeway).summary.total.calls == 1
 
 
-def test_the_current_day_has_empty_figures_at_midnight(causeway: Causeway) -> None:
+def test_the_current_day_has_no_figures_at_midnight(causeway: Causeway) -> None:
     store(causeway, hourly(BIC, HOURS[23], answered=1))
     causeway.clock.advance(15 * 3600 - 1)
     assert today(causeway).summary.total.calls == 1
@@ -105,7 +105,7 @@ def test_the_current_day_has_empty_figures_at_midnight(causeway: Causeway) -> No
 
 
 class Pages:
-    """Return ``pages`` pages to queries of the counters of 08:00."""
+    """A query function that returns ``pages`` pages for the counters of 08:00."""
 
     def __init__(self, causeway: Causeway, pages: int) -> None:
         self._real = causeway.hub.store.query
@@ -132,7 +132,7 @@ def test_counters_beyond_one_query_page_are_read_from_the_next_pages(
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
-def test_incomplete_counters_give_counts_without_availability(
+def test_incomplete_counters_of_the_current_day_give_counts_without_availability(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = Pages(causeway, PAGES + 1)

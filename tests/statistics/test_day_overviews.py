@@ -1,4 +1,4 @@
-"""Overview items: the figures of all banks for a day, built from the records and rebuilt after changes."""
+"""Day overviews: the figures of all banks for a day, built from the day records and rebuilt after changes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_packed_histograms_can_be_summed(one: dict[int, int], other: dict[int, i
     assert unpack_histogram(added).buckets == together.buckets
 
 
-def test_the_overview_figures_match_the_summary_of_the_bank_page(night: Causeway) -> None:
+def test_the_overview_figures_match_the_summary_on_the_bank_page(night: Causeway) -> None:
     days = list(past_records(ALPHA, DAY, 60))
     for each in days:
         day_records.store_record(night.hub.store, each)
@@ -154,7 +154,7 @@ def test_an_unchanged_overview_is_not_written_again(night: Causeway) -> None:
     assert before["revision"] == 1
 
 
-def test_parallel_builds_of_an_overview_include_the_records_of_both(night: Causeway) -> None:
+def test_parallel_builds_of_an_overview_include_the_records_of_both_builds(night: Causeway) -> None:
     measured(night, ALPHA)
 
     def other() -> None:
@@ -167,7 +167,7 @@ def test_parallel_builds_of_an_overview_include_the_records_of_both(night: Cause
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
 
-def test_a_build_that_is_always_superseded_raises_conflict(night: Causeway) -> None:
+def test_an_overview_build_that_is_superseded_in_every_attempt_raises_conflict(night: Causeway) -> None:
     revisions = itertools.count(1)
 
     def superseded(put: Callable[..., None], *arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Day records: their figures, their storage, and queries by bank and by quarter."""
+"""Day records: their figures, their storage, and their queries by bank and by quarter."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_day_without_requests_to_the_bank_has_no_figures() -> None:
     assert made.latency.bank.percentile(95) is None
 
 
-def test_a_stored_record_is_loaded_unchanged(causeway: Causeway) -> None:
+def test_a_day_record_is_unchanged_after_storage(causeway: Causeway) -> None:
     latencies = {"AISP": Latencies(histogram(0.2, 17, 20_000), Histogram())}
     counts = {"AISP": CallCounts(1, 2, 3, 4, 5, 6, 7)}
     reported = ("received", 0, 9_999_999_999, 1_772_442_000)
@@ -77,7 +77,7 @@ def test_a_stored_record_is_loaded_unchanged(causeway: Causeway) -> None:
     assert records_of(causeway, "BETADEF1") == [record("BETADEF1")]
 
 
-def test_only_a_synthetic_record_stores_the_made_up_mark(causeway: Causeway) -> None:
+def test_only_a_synthetic_day_record_stores_the_made_up_member(causeway: Causeway) -> None:
     made_up = replace(record(), made_up=True)
     store(causeway, made_up, record("BETADEF1"))
 
@@ -87,15 +87,15 @@ def test_only_a_synthetic_record_stores_the_made_up_mark(causeway: Causeway) -> 
     assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
 
 
-def test_a_record_of_an_earlier_version_counts_as_measured() -> None:
-    """The record has no mark for synthetic figures."""
+def test_a_day_record_of_an_earlier_version_counts_as_measured() -> None:
+    """Records of earlier versions have no member that marks synthetic figures."""
     item = record().to_item()
     assert item.keys() == {"subject", "part", "bic", "name", "day", "tallies", "latencies", "down", "report"}
 
     assert DayRecord.from_item(item).made_up is False
 
 
-def test_a_new_record_does_not_replace_an_existing_record(causeway: Causeway) -> None:
+def test_a_new_day_record_does_not_replace_an_existing_record(causeway: Causeway) -> None:
     causeway.hub.store.transact([record(answered=1).put_new()])
 
     with pytest.raises(ConditionFailed):
@@ -123,7 +123,9 @@ def test_a_later_record_of_a_day_replaces_the_earlier_record(causeway: Causeway)
     assert records_of(causeway) == [record(answered=2)]
 
 
-def test_records_are_found_by_bank_and_day_across_quarters(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_day_records_are_found_by_bank_and_day_across_quarters(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     real = causeway.hub.store.query
     monkeypatch.setattr(causeway.hub.store, "query", lambda *of, **options: real(*of, **options, limit=2))
@@ -174,7 +176,7 @@ def test_reports_are_read_by_bank_and_days_with_their_time_of_receipt(causeway: 
     assert found == [DailyReport(BETA, day, day.day, None, now) for day in (days[3], days[2], days[1])]
 
 
-def test_a_later_report_replaces_the_earlier_report_including_absent_figures(causeway: Causeway) -> None:
+def test_a_later_report_replaces_all_figures_of_the_earlier_report(causeway: Causeway) -> None:
     store_report(causeway, BETA, TODAY)
     causeway.clock.advance(60)
     store_report(causeway, BETA, TODAY, consent=None, payment=0)

@@ -1,4 +1,4 @@
-"""UTC days: their hours, ranges and quarters, and their text format."""
+"""UTC days: their hours, ranges, quarters and text format."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_hours_of_a_statistics_day_are_in_utc() -> None:
     assert hours_of(DAY + timedelta(days=1))[0] == hours[0] + DAY_SECONDS
 
 
-def test_yesterday_is_the_latest_full_day_in_utc() -> None:
+def test_yesterday_is_the_latest_completed_day_in_utc() -> None:
     clock = ManualClock(datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC))
     assert yesterday(clock) == date(2026, 2, 28)
 

@@ -1,4 +1,6 @@
-"""Probes of banks with a downtime: one per 30 s among all instances, also after lost responses or clock changes."""
+"""Probes of banks with a downtime: all instances together send one probe per 30 s, also after lost responses or
+clock changes.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_one_of_two_parallel_instances_sends_the_probe(causeway: Causeway, claim
     assert (others, is_own) == ([True], False)
 
 
-def test_a_claim_with_a_lost_storage_response_holds_for_30_seconds(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_claim_whose_storage_response_was_lost_is_valid_for_30_seconds(
+    causeway: Causeway, claim: Claim
+) -> None:
     with causeway.answer_lost("put", applied=True), pytest.raises(StoreError):
         claim(ALPHA)
 
@@ -62,7 +66,7 @@ def test_an_answered_probe_is_visible_to_other_instances(causeway: Causeway, cla
     assert (stored.probe_id, stored.answered, is_own) == (probe.probe_id, True, False)
 
 
-def test_a_late_response_does_not_replace_a_newer_probe(causeway: Causeway, claim: Claim) -> None:
+def test_a_late_probe_response_does_not_replace_a_newer_probe(causeway: Causeway, claim: Claim) -> None:
     old, _ = claim(ALPHA)
     causeway.clock.advance(PROBE_SECONDS)
     new, _ = claim(ALPHA)
@@ -72,7 +76,7 @@ def test_a_late_response_does_not_replace_a_newer_probe(causeway: Causeway, clai
     assert claim(ALPHA) == (new, False)
 
 
-def test_a_probe_recorded_by_a_clock_ahead_does_not_pause_a_bank(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_recorded_by_a_fast_clock_does_not_pause_a_bank(causeway: Causeway, claim: Claim) -> None:
     causeway.clock.advance(3600)
     claim(ALPHA)
     causeway.clock.advance(-3600)
@@ -80,7 +84,7 @@ def test_a_probe_recorded_by_a_clock_ahead_does_not_pause_a_bank(causeway: Cause
     assert claim(ALPHA)[1]
 
 
-def test_a_probe_claim_takes_one_write(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_claim_takes_one_storage_write(causeway: Causeway, claim: Claim) -> None:
     with record_calls(causeway) as calls:
         claim(ALPHA)
 

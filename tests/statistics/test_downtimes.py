@@ -1,4 +1,4 @@
-"""Open downtimes: recorded by the instances that write counters, in any order, and read with one query."""
+"""Open downtimes: the instances that write counters record them in any order, and one query reads them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def record(causeway: Causeway, counters: list[HourlyCounters]) -> None:
 
 
 def down(causeway: Causeway) -> frozenset[str]:
-    """Return the banks with a downtime, as read by a new instance."""
+    """Return the banks that have a downtime according to a new instance."""
     return OpenDowntimes(causeway.hub.store, causeway.clock).bics()
 
 
@@ -69,7 +69,7 @@ WRITES: dict[str, tuple[list[tuple[Sequence[int], Sequence[int]]], bool]] = {
 
 
 @pytest.mark.parametrize(("writes", "is_down"), WRITES.values(), ids=WRITES)
-def test_a_downtime_opens_after_five_consecutive_failures_at_any_instances(
+def test_a_downtime_opens_after_five_consecutive_failures_across_instances(
     causeway: Causeway, noon: int, writes: list[tuple[Sequence[int], Sequence[int]]], is_down: bool
 ) -> None:
     for unanswered, answered in writes:
@@ -164,7 +164,7 @@ def test_a_response_written_during_the_computation_of_a_downtime_is_counted(caus
     assert down(causeway) == set()
 
 
-def test_failures_written_during_the_computation_of_an_end_are_counted(causeway: Causeway, noon: int) -> None:
+def test_failures_written_during_the_computation_of_a_downtime_end_are_counted(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 30, noon - 25))
     counters = store(causeway, [], [noon - 20])
 
@@ -174,7 +174,7 @@ def test_failures_written_during_the_computation_of_an_end_are_counted(causeway:
     assert down(causeway) == {ALPHA}
 
 
-def test_an_older_computation_never_replaces_a_newer_computation(causeway: Causeway, noon: int) -> None:
+def test_an_older_downtime_computation_never_replaces_a_newer_computation(causeway: Causeway, noon: int) -> None:
     older = Downtime(ALPHA, is_open=True, latest=noon - 60, computed_at=noon - 50, ends_at=midnight_after(noon))
     newer = Downtime(ALPHA, is_open=False, latest=noon - 30, computed_at=noon - 50, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
@@ -184,7 +184,7 @@ def test_an_older_computation_never_replaces_a_newer_computation(causeway: Cause
     assert rows(causeway) == [newer]
 
 
-def test_the_later_of_two_computations_of_the_same_requests_is_stored(causeway: Causeway, noon: int) -> None:
+def test_the_later_of_two_downtime_computations_of_the_same_requests_is_stored(causeway: Causeway, noon: int) -> None:
     early = Downtime(ALPHA, is_open=True, latest=noon, computed_at=noon, ends_at=midnight_after(noon))
     late = Downtime(ALPHA, is_open=False, latest=noon, computed_at=noon + 1, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
@@ -192,7 +192,7 @@ def test_the_later_of_two_computations_of_the_same_requests_is_stored(causeway: 
     assert [recorder.put_computed(each) for each in (late, early)] == [late, late]
 
 
-def test_a_downtime_recorded_by_a_clock_ahead_is_ignored_and_replaced(causeway: Causeway, noon: int) -> None:
+def test_a_downtime_recorded_by_a_fast_clock_is_ignored_and_replaced(causeway: Causeway, noon: int) -> None:
     ahead = noon + 2 * HOUR_SECONDS
     wrong = Downtime(ALPHA, is_open=True, latest=ahead, computed_at=ahead, ends_at=midnight_after(ahead))
     causeway.hub.store.put(TABLE, wrong.to_item())
@@ -213,14 +213,14 @@ def test_open_downtimes_are_read_again_after_the_clock_is_set_back(causeway: Cau
     assert downtimes.bics() == {ALPHA}
 
 
-def test_a_write_without_failures_takes_one_query(causeway: Causeway, noon: int) -> None:
+def test_a_counter_write_without_failures_takes_one_query(causeway: Causeway, noon: int) -> None:
     with record_calls(causeway) as calls:
         record(causeway, [*series([], [noon - 5]), *series([], [noon - 4], BETA)])
 
     assert calls == ["Query"]
 
 
-def test_each_write_during_a_downtime_takes_one_query(causeway: Causeway, noon: int) -> None:
+def test_each_counter_write_during_a_downtime_takes_one_query(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 10, noon - 5))
 
     with record_calls(causeway) as calls:
@@ -258,7 +258,7 @@ def read_accounts(causeway: Causeway, bearer: str) -> int:
 
 
 def fail_six_times(causeway: Causeway) -> str:
-    """Make six calls to a bank that does not respond. Return the TPP's token. The last call writes the counters."""
+    """Make six calls to a bank that does not respond, the last of which writes the counters. Return the TPP's token."""
     bearer: str = causeway.tpp.tokens(1)["access_token"]
     causeway.banks[1].answers["/accounts"] = lambda sent: UNREACHABLE
     causeway.writes_measurements()

@@ -1,4 +1,4 @@
-"""Both export layouts: a row per day and bank, or per bank, with exact numbers and empty unknown figures."""
+"""Both export layouts: one row per day and bank, or one row per bank. Numbers are exact, unknown figures empty."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_csv(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
 
-def test_a_row_begins_with_the_figures_required_by_regulation() -> None:
+def test_an_export_row_begins_with_the_figures_required_by_regulation() -> None:
     (row,) = build_rows([KNOWN])
 
     assert list(row) == list(NAMES)
@@ -63,7 +63,7 @@ def test_a_row_begins_with_the_figures_required_by_regulation() -> None:
     assert [*row.values()][4:11] == [*availability, *times, None, Decimal("40.000")]
 
 
-def test_a_row_has_counts_percentiles_and_the_report_of_the_bank() -> None:
+def test_an_export_row_has_counts_percentiles_and_the_report_of_the_bank() -> None:
     (row,) = build_rows([KNOWN])
 
     counts = {"calls": 9, "answered": 10, "unanswered": 5, "not_asked": 1}
@@ -141,7 +141,7 @@ def test_no_export_column_is_a_binary_float(layout: Any, exported: Any) -> None:
     assert not [name for name, value in row.items() if isinstance(value, float)]
 
 
-def test_the_documentation_lists_every_column_with_its_regulatory_source() -> None:
+def test_the_documentation_lists_every_export_column_with_its_regulatory_source() -> None:
     documented = cells(section(statistics_columns.render(), "## Days of a bank"))[2:]
 
     no_source = "\N{EN DASH}"
@@ -150,13 +150,13 @@ def test_the_documentation_lists_every_column_with_its_regulatory_source() -> No
     ]
 
 
-def test_the_documentation_lists_every_column_of_the_overview() -> None:
+def test_the_documentation_lists_every_export_column_of_the_overview() -> None:
     documented = cells(section(statistics_columns.render(), "## Overview of all banks"))[2:]
 
     assert documented == [[column.name, column.meaning] for column in overview_export.COLUMNS]
 
 
-def test_a_row_of_the_overview_has_exact_figures() -> None:
+def test_an_export_row_of_the_overview_has_exact_figures() -> None:
     (row,) = overview_export.build_rows([KNOWN_BANK])
 
     assert list(row) == list(overview_export.NAMES)

@@ -1,4 +1,4 @@
-"""Counters of an hour: the counters of several instances have the same total in any order."""
+"""Counters of an hour: the sum of several instances' counters does not depend on their order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def hourly(events: list[Event]) -> HourlyCounters:
 
 
 @given(EVENTS, st.integers(1, 5), st.randoms(use_true_random=False))
-def test_counters_of_several_instances_have_the_same_sum_in_any_order(
+def test_the_sum_of_counters_of_several_instances_does_not_depend_on_their_order(
     events: list[Event], instances: int, chance: random.Random
 ) -> None:
     shares: list[list[Event]] = [[] for _ in range(instances)]
@@ -67,7 +67,7 @@ def test_counters_of_several_instances_have_the_same_sum_in_any_order(
 
 
 @given(EVENTS)
-def test_stored_counters_are_loaded_unchanged(events: list[Event]) -> None:
+def test_hourly_counters_are_unchanged_after_storage(events: list[Event]) -> None:
     kept = hourly(events)
     item = unpack(pack(kept.to_item("counters-1")))
 
@@ -134,7 +134,7 @@ Reply = tuple[int, bool]
 
 
 def day_counters(replies: Iterable[Reply]) -> list[HourlyCounters]:
-    """Return the counters of one instance for all these requests."""
+    """Return one instance's counters for all of these requests."""
     return counters_of((MIDNIGHT + second, was_answered) for second, was_answered in replies)
 
 

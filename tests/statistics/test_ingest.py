@@ -1,4 +1,4 @@
-"""The nightly ingest: one record per day from counters and reports, equal in every run."""
+"""The nightly ingest: it creates one record per day from counters and reports, and every run has the same result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 
 @pytest.fixture
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the hours whose counters are read."""
+    """Return the hours whose counters the ingest reads."""
     read: list[int] = []
     real = StoredCounters.of_hour
 
@@ -53,7 +53,7 @@ def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-def test_a_record_sums_the_counters_of_all_instances(night: Causeway) -> None:
+def test_a_day_record_sums_the_counters_of_all_instances(night: Causeway) -> None:
     store = night.hub.store
     store_calls(store, ALPHA, DAY, answered=["00:00:00", "12:30:59"], bank_ms=64)
     store_calls(store, ALPHA, DAY, answered=["12:30:01"], bank_ms=128)
@@ -85,7 +85,7 @@ def test_a_record_sums_the_counters_of_all_instances(night: Causeway) -> None:
     assert record.consent_duration is None
 
 
-def test_a_record_contains_the_report_of_the_bank(night: Causeway) -> None:
+def test_a_day_record_contains_the_report_of_the_bank(night: Causeway) -> None:
     report(night, payment=None)
 
     ingest(night)
@@ -97,7 +97,7 @@ def test_a_record_contains_the_report_of_the_bank(night: Causeway) -> None:
     assert record.report_received_at == night.clock.time()
 
 
-def test_a_record_without_calls_has_no_availability(night: Causeway) -> None:
+def test_a_day_record_without_calls_has_no_availability(night: Causeway) -> None:
     ingest(night)
 
     record = records(night)[DAY]
@@ -140,7 +140,7 @@ def test_a_downtime_that_began_before_the_day_counts_from_midnight(
     assert [each.record.down for each in found] == downtimes
 
 
-def test_hours_before_the_last_response_are_not_read(night: Causeway, hours_read: list[int]) -> None:
+def test_hours_before_the_last_bank_response_are_not_read(night: Causeway, hours_read: list[int]) -> None:
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), answered=["23:00:00"])
     store_calls(night.hub.store, ALPHA, DAY, answered=["09:00:00"])
     night.hub.statistics.ingest.ingest_days(BANK, [DAY])
@@ -167,7 +167,7 @@ def test_each_hour_is_read_once_for_the_ingest_of_several_days(night: Causeway, 
     assert len(hours_read) == len(set(hours_read)) == 24 * (2 + REACH_DAYS)
 
 
-def test_a_record_depends_only_on_counters_report_and_bank() -> None:
+def test_a_day_record_depends_only_on_counters_report_and_bank() -> None:
     counters = [HourlyCounters(ALPHA, 1_772_496_000 + 3600 * hour) for hour in range(24)]
     for number, hourly in enumerate(counters):
         hourly.tally(hourly.hour + number, "AISP").answered += number
@@ -257,7 +257,7 @@ def test_an_ingest_includes_the_days_of_missed_runs(night: Causeway) -> None:
 
 
 def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
-    """Store a synthetic day, as a new local stack does."""
+    """Store a synthetic day record, as a new local stack does."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
     day_records.store_record(causeway.hub.store, made)
     return made
@@ -394,7 +394,7 @@ def test_the_documentation_states_the_ingest_limits() -> None:
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 
 
-def test_a_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_the_next_run(
+def test_an_ingest_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_the_next_run(
     night: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -421,7 +421,9 @@ def test_a_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_the_next
     assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {ALPHA, BETA}
 
 
-def test_a_run_at_its_time_limit_starts_no_further_bank(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ingest_run_at_its_time_limit_starts_no_further_bank(
+    night: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = night.hub.statistics.ingest.ingest_due
 
     def due(bank: ExpectedBank) -> list[Ingested]:
@@ -438,7 +440,7 @@ def test_a_run_at_its_time_limit_starts_no_further_bank(night: Causeway, monkeyp
     assert (DAY in records(night, begun), DAY in records(night, left)) == (True, False)
 
 
-def test_consecutive_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_consecutive_ingest_runs_start_with_different_banks(night: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     statistics = night.hub.statistics
     banks = [ExpectedBank(f"BANKGB{number:02}", "A bank") for number in range(10)]
     orders: list[list[str]] = []

@@ -18,7 +18,7 @@ from tests.statistics.client_calls import BIC, HOUR, Instance, fail
 
 
 def test_the_first_request_is_written_immediately_and_later_requests_once_a_minute(instance: Instance) -> None:
-    """No count of an instance that handles a single request is lost."""
+    """The immediate write preserves the count of an instance that handles only one request."""
     written = []
     for _ in range(500):
         instance.call_bank()
@@ -57,7 +57,7 @@ def test_a_request_without_a_bank_writes_nothing_and_does_not_delay_the_next_wri
     assert len(instance.table.transactions) == 1
 
 
-def test_a_request_without_a_bank_writes_the_pending_counts_of_earlier_requests(instance: Instance) -> None:
+def test_a_request_without_a_bank_triggers_the_write_of_earlier_pending_counts(instance: Instance) -> None:
     for _ in range(2):
         instance.call_bank()
     instance.clock.advance(WRITE_INTERVAL)
@@ -87,7 +87,9 @@ def test_a_frozen_instance_writes_its_pending_counts_to_their_original_hour(inst
     assert list(found[late].minutes) == [1]
 
 
-def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_its_own(instance: Instance) -> None:
+def test_a_call_across_an_hour_boundary_counts_in_its_first_hour_and_a_bank_request_in_its_own(
+    instance: Instance,
+) -> None:
     instance.clock.advance(3599)
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
@@ -322,11 +324,11 @@ def test_a_response_waits_for_unresponsive_storage_no_longer_than_the_write_time
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
-def test_a_write_extends_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
+def test_a_counter_write_extends_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
     assert measurements.longest_delay(took) == pytest.approx(waits)
 
 
-def test_no_count_is_lost_in_parallel_threads(instance: Instance) -> None:
+def test_parallel_threads_lose_no_counts(instance: Instance) -> None:
     def work(number: int) -> None:
         for turn in range(200):
             with instance.measure() as call:

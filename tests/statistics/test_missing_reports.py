@@ -1,4 +1,4 @@
-"""Daily reports that banks are expected to send, and warnings about missing reports."""
+"""Daily reports that banks are expected to send, and warnings about missing daily reports."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.statistics.bank_days import ALPHA, BETA, DAY, advance_to, ingest, rec
 
 
 def report_metrics(causeway: Causeway, output: str, **about: str) -> dict[str, list[float]]:
-    """Return the printed values of the run's metrics: of the whole stage, or ``about`` a bank."""
+    """Return the printed metric values of an ingest run. ``about`` selects a bank instead of the whole stage."""
     names = ("MissingReports", "OverdueReports", "IngestedDays")
     found = {name: metric_values(output, name, Stage=causeway.hub.settings.stage, **about) for name in names}
     return {name: values for name, values in found.items() if values}
 
 
-def test_a_missing_report_causes_a_log_warning_and_a_metric(
+def test_a_missing_daily_report_causes_a_log_warning_and_a_metric(
     night: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ingest(night)
@@ -31,7 +31,9 @@ def test_a_missing_report_causes_a_log_warning_and_a_metric(
     assert [line["records"] for line in lines.all() if line["message"] == "days ingested"] == [4]
 
 
-def test_a_report_missing_on_the_second_night_is_overdue(night: Causeway, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_daily_report_missing_on_the_second_night_is_overdue(
+    night: Causeway, capsys: pytest.CaptureFixture[str]
+) -> None:
     ingest(night)
     capsys.readouterr()
     advance_to(night, DAY + timedelta(days=2))
@@ -42,7 +44,9 @@ def test_a_report_missing_on_the_second_night_is_overdue(night: Causeway, capsys
     assert found == {"MissingReports": [1, 1], "OverdueReports": [1, 0]}
 
 
-def test_a_received_report_causes_no_warning(night: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_received_daily_report_causes_no_warning(
+    night: Causeway, lines: Lines, capsys: pytest.CaptureFixture[str]
+) -> None:
     report(night)
 
     ingest(night)
@@ -81,7 +85,7 @@ def test_a_bank_without_a_registration_time_counts_as_registered_since_its_oldes
     assert list(records(night, BETA)) == [DAY - timedelta(days=1), DAY]
 
 
-def test_a_report_of_a_day_before_the_registration_creates_no_record(night: Causeway) -> None:
+def test_a_daily_report_of_a_day_before_the_registration_creates_no_record(night: Causeway) -> None:
     report(night, DAY - timedelta(days=2))
 
     ingest(night)

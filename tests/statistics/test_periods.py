@@ -1,4 +1,4 @@
-"""Days are grouped into periods: single days, or weeks if there are many days."""
+"""Days are grouped into periods: single days, or weeks for more than 92 days."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_a_period_has_the_latencies_of_each_service_and_the_downtimes_of_a_singl
     assert day.down == next(each.down for each in found if each.day == TODAY - timedelta(days=4)) != ()
 
 
-def test_a_period_without_records_is_empty() -> None:
+def test_a_period_without_day_records_is_empty() -> None:
     (first, second) = split_into_periods([record(ALPHA, TODAY)], DayRange(TODAY - timedelta(days=1), TODAY))
 
     assert (first.records, first.used_days, first.summary.availability) == (0, 0, None)
     assert (second.records, second.used_days) == (1, 0)
 
 
-def test_each_reported_day_has_the_same_weight_in_the_means() -> None:
+def test_each_reported_day_has_the_same_weight_in_the_period_averages() -> None:
     days = [
         replace(record(ALPHA, TODAY), report="received", consent_duration=40_000, payment_duration=20_001),
         replace(record(ALPHA, TODAY), report="received", consent_duration=None, payment_duration=20_000),

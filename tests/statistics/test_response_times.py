@@ -1,4 +1,4 @@
-"""Average response times of the last full day with a record."""
+"""Average response times of the last completed day that has a record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def yesterday(causeway: Causeway, ago: int = 1) -> date:
 
 
 def has_record(causeway: Causeway, bic: str, day: date, *milliseconds: float) -> None:
-    """Store the record of a day on which the bank responded in these times."""
+    """Store the record of a day on which the bank responded in the given times."""
     counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
     day_records.store_record(causeway.hub.store, record(bic, day, *counters))
 

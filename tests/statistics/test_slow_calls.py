@@ -1,4 +1,4 @@
-"""Slots for slow calls to a bank: their number, their assignment, and their release."""
+"""Slots for slow calls to a bank: their maximum number, their assignment, and their release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def take_all(slow_calls: SlowCalls, bic: str = ALPHA) -> list[Slot]:
     return [slot for slot in taken if slot is not None]
 
 
-def test_a_bank_has_fifty_slots_for_all_instances(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_all_instances_share_fifty_slow_call_slots_per_bank(causeway: Causeway, slow_calls: SlowCalls) -> None:
     assert (SLOTS, SLOW_SECONDS) == (50, 3)
 
     assert len({slot.number for slot in take_all(slow_calls)}) == SLOTS
@@ -29,7 +29,7 @@ def test_a_bank_has_fifty_slots_for_all_instances(causeway: Causeway, slow_calls
     assert slow_calls.take(BETA) is not None
 
 
-def test_a_slot_for_slow_calls_is_free_after_its_call(slow_calls: SlowCalls) -> None:
+def test_a_slow_call_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
     first, *_ = take_all(slow_calls)
     slow_calls.free(first)
 
@@ -39,7 +39,7 @@ def test_a_slot_for_slow_calls_is_free_after_its_call(slow_calls: SlowCalls) -> 
     assert slow_calls.take(ALPHA) is None
 
 
-def test_the_slot_of_a_terminated_instance_is_free_after_the_timeout_of_its_call(
+def test_the_slow_call_slot_of_a_terminated_instance_is_free_after_the_call_timeout(
     causeway: Causeway, slow_calls: SlowCalls
 ) -> None:
     assert SLOW_SECONDS + HELD_SECONDS > TOTAL_SECONDS
@@ -61,7 +61,7 @@ def test_a_slow_call_frees_only_its_own_slot(causeway: Causeway, slow_calls: Slo
     assert slow_calls.take(ALPHA) is None
 
 
-def test_slots_taken_by_a_clock_ahead_are_free(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_slow_call_slots_taken_by_a_fast_clock_are_free(causeway: Causeway, slow_calls: SlowCalls) -> None:
     causeway.clock.advance(3600)
     take_all(slow_calls)
     causeway.clock.advance(-3600)
@@ -69,7 +69,9 @@ def test_slots_taken_by_a_clock_ahead_are_free(causeway: Causeway, slow_calls: S
     assert len(take_all(slow_calls)) == SLOTS
 
 
-def test_a_slot_takes_one_write_and_a_refusal_a_write_and_a_query(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_a_slow_call_slot_takes_one_write_and_a_refusal_takes_a_write_and_a_query(
+    causeway: Causeway, slow_calls: SlowCalls
+) -> None:
     with record_calls(causeway) as calls:
         slow_calls.take(ALPHA)
     assert calls == ["PutItem"]

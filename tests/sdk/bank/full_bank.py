@@ -65,7 +65,7 @@ KEY = make_key()
 
 @dataclass
 class FullBank:
-    """The bank, and the recorded calls of its functions."""
+    """The bank with all functions, and the recorded calls of these functions."""
 
     bank: Bank
     orders: list[Order] = field(default_factory=list)
@@ -76,7 +76,7 @@ class FullBank:
 
 
 def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank:
-    """Create a bank with all functions."""
+    """Create a bank that implements all functions."""
     settings = {"api_key": API_KEY, "private_key": private_pem(KEY), "name": "Full Bank", **options}
     full_bank = FullBank(Bank(version=version, hub=hub, base_url=base_url, **settings))
     _fill_reads(full_bank.bank, version)
@@ -140,7 +140,7 @@ def _fill_payments(full_bank: FullBank) -> None:
 
 
 def account(version: int, number: int) -> Account:
-    """Return one of the two accounts."""
+    """Return an account of the bank by its id."""
     name = ("Everyday account", "Savings account")[number]
     if version == 1:
         return AccountV1(id=str(1001 + number), name=name, iban=IBANS[number], currency=CURRENCY)
@@ -155,7 +155,7 @@ def account(version: int, number: int) -> Account:
 
 
 def listed(number: int) -> dict[str, Any]:
-    """Return a booked payment of version 1."""
+    """Return a booked payment in the format of version 1."""
     return {
         "id": f"B{number}",
         "reference": "Books",
@@ -169,7 +169,7 @@ def listed(number: int) -> dict[str, Any]:
 
 
 def transaction(day: str | None) -> TransactionV2:
-    """Return a transaction of version 2. Without a day, the transaction is pending."""
+    """Return a transaction in the format of version 2. A transaction without a day is pending."""
     amount = TransactionAmountV2(amount=Decimal("-8.50"), currency=CURRENCY, value_date=day, booking_date=day)
     return TransactionV2(
         transaction_id=f"T{day or 'pending'}",
@@ -181,7 +181,7 @@ def transaction(day: str | None) -> TransactionV2:
 
 @contextmanager
 def serving(bank: Bank, port: int) -> Iterator[None]:
-    """Serve the bank at a local port."""
+    """Serve the bank on a local port."""
     server = uvicorn.Server(uvicorn.Config(bank, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

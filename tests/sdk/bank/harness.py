@@ -79,7 +79,9 @@ def order(version: int, amount: str = "12.50", **more: Any) -> dict[str, Any]:
 
 @dataclass
 class HubDouble:
-    """Respond to the bank's calls. ``steps`` are the first responses, and ``keys`` are the published keys."""
+    """A scripted hub that responds to the bank's calls. ``steps`` contains the first responses, and ``keys`` the
+    published keys.
+    """
 
     clock: Clock
     steps: list[httpx.Response | Exception] = field(default_factory=list)
@@ -115,7 +117,7 @@ class HubDouble:
         return {"status": "success"}
 
     def _save(self, request_id: str) -> dict[str, Any]:
-        """Save a consent. A duplicate request gets the same token."""
+        """Save a consent, and return its token. A duplicate request gets the same token."""
         if request_id not in self.saved:
             self.tokens += 1
             self.saved[request_id] = {
@@ -126,13 +128,13 @@ class HubDouble:
         return self.saved[request_id]
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
-        """Return the bodies of the calls of a path, with members in snake_case."""
+        """Return the request bodies of the calls to a path, with members in snake_case."""
         found = [json.loads(each.content) for each in self.calls if each.url.path.endswith(path)]
         return [{snake_case(name): value for name, value in each.items()} for each in found]
 
 
 def spelled(members: dict[str, Any], is_v2: bool) -> dict[str, Any]:
-    """Return the members in the notation of the version for calls to the hub."""
+    """Return the members in the notation that the version uses for calls to the hub."""
     if not is_v2:
         return members
     return {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in members.items()}
@@ -143,7 +145,7 @@ def snake_case(name: str) -> str:
 
 
 class BankHarness:
-    """A bank, the hub that it calls, the hub's webhooks, and the PSU's browser."""
+    """A test harness with a bank, the hub that the bank calls, the hub's webhooks, and the PSU's browser."""
 
     def __init__(self, version: int, clock: Clock, **options: Any) -> None:
         self.version, self.clock = version, clock
@@ -200,7 +202,10 @@ class BankHarness:
         return self.run(self.request("GET", path.removeprefix(BANK)))
 
     def decide(self, page: httpx.Response | str, decision: str, **form: Any) -> httpx.Response:
-        """Open an address if necessary, and send the page's form. Return the response, or a page without a form."""
+        """Send the form of a page. If an address is given, open its page first.
+
+        Return the response, or the opened page if the page has no form.
+        """
         shown = self.open(page) if isinstance(page, str) else page
         return self.send(action_of(shown), decision, **form) if "<form" in shown.text else shown
 
@@ -215,7 +220,7 @@ class BankHarness:
         return f"consent{self.hub.tokens}.secret{self.hub.tokens}"
 
     def pay(self, kind: str = "single", token: str = "", **more: Any) -> dict[str, Any]:
-        """Send an order that the bank accepts. Return its response."""
+        """Send an order, and check that the bank accepts the order. Return the response."""
         answer = self.webhook(kind, order(self.version, **more), token=token)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -223,18 +228,18 @@ class BankHarness:
 
 
 def action_of(page: httpx.Response) -> str:
-    """Return the address of a page's form."""
+    """Return the action address of a page's form."""
     found = re.search('action="([^"]+)"', page.text)
     assert found is not None, page.text
     return found[1]
 
 
 def code_of(answer: httpx.Response) -> Any:
-    """Return the error code of either version."""
+    """Return the error code of a response in either version."""
     body = answer.json()
     return body.get("code") or body.get("error_code")
 
 
 def debtor(version: int, iban: str = IBANS[0]) -> dict[str, Any]:
-    """Return the member that contains the debtor account."""
+    """Return the request member that contains the debtor account."""
     return {"sender_iban": iban} if version == 1 else {"debtor_account": {"iban": iban}}

@@ -1,4 +1,4 @@
-"""A bank that implements every function passes all checks of the conformance kit, including recommendations."""
+"""A bank that implements every function passes all required and recommended checks of the conformance kit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 
 
 class FormPsu:
-    """A PSU who opens the bank's pages, and sends their forms with all checkboxes selected."""
+    """A PSU who opens the bank's pages and submits the forms with all checkboxes selected."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -44,7 +44,7 @@ class FormPsu:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_bank_with_every_function_passes_every_check(version: int) -> None:
+def test_a_bank_that_implements_every_function_passes_every_conformance_check(version: int) -> None:
     port, hub_port = free_port(), free_port()
     base_url, hub = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{hub_port}"
     described = bank_file.parse(_text(version, base_url, hub_port), Path())
@@ -65,7 +65,7 @@ def test_a_bank_with_every_function_passes_every_check(version: int) -> None:
 
 
 def _text(version: int, base_url: str, hub_port: int) -> str:
-    """Return the kit's file for the bank."""
+    """Return the conformance kit's file for the bank."""
     pem = public_pem(KEY).strip().replace("\n", "\n  ")
     accounts = "".join(
         f"""\

@@ -1,4 +1,4 @@
-"""A bank whose process ends at any storage step and restarts loses nothing and duplicates nothing."""
+"""A bank whose process crashes at any storage step and restarts loses no data and duplicates no action."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_STEPS = 20
 
 
 class PowerFailure(BaseException):
-    """The end of the process, which no code can handle."""
+    """A simulated process crash, which no ``except Exception`` can handle."""
 
 
 class Mortal(MemoryStorage):
-    """Store what was written, and fail after a number of steps."""
+    """An in-memory storage that fails after a given number of writes and preserves the earlier writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,10 @@ def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[BankHarness]
 
 
 def is_alive(harness: BankHarness, storage: Mortal, page: httpx.Response, steps: int) -> bool:
-    """Return whether a decision takes at most this many steps, and restart the process."""
+    """Run a decision that may crash after this many steps, and restart the process.
+
+    Return whether the decision was completed without a crash.
+    """
     storage.left = steps
     with suppress(PowerFailure):
         harness.decide(page, "yes", account=["1001"])
@@ -99,7 +102,9 @@ def test_a_confirmed_payment_is_booked_once_and_reported_despite_a_crash_at_any_
     assert 3 < steps < MOST_STEPS - 1
 
 
-def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided(mortal: BankHarness, storage: Mortal) -> None:
+def test_a_payment_interrupted_before_its_booking_is_listed_as_undecided_after_a_restart(
+    mortal: BankHarness, storage: Mortal
+) -> None:
     def end(_: object) -> None:
         raise PowerFailure
 

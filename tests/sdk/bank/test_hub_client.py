@@ -1,4 +1,4 @@
-"""Calls to the hub are signed, use the notation of the version, and are retried with the same id."""
+"""Calls to the hub are signed, use the notation of the version, and are retried with the same request id."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize("failure", REPEATED.values(), ids=REPEATED)
-def test_a_call_is_retried_with_the_same_id_body_and_signature(
+def test_a_hub_call_is_retried_with_the_same_request_id_body_and_signature(
     hub: HubDouble, clock: Clock, failure: httpx.Response | Exception
 ) -> None:
     hub.steps = [failure]
@@ -112,7 +112,9 @@ def test_a_call_is_retried_with_the_same_id_body_and_signature(
 
 
 @pytest.mark.parametrize("failure", FINAL.values(), ids=FINAL)
-def test_a_final_refusal_is_not_retried(hub: HubDouble, clock: Clock, failure: httpx.Response) -> None:
+def test_a_hub_call_that_is_finally_refused_is_not_retried(
+    hub: HubDouble, clock: Clock, failure: httpx.Response
+) -> None:
     hub.steps = [failure]
 
     with pytest.raises(HubError) as caught:
@@ -132,7 +134,7 @@ def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: HubDouble,
     assert len(hub.calls) == 3
 
 
-def test_a_malformed_response_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
+def test_a_malformed_hub_response_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
     page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
     for steps in ([page] * 4, [incomplete]):
         hub.steps = [*steps]
@@ -163,7 +165,7 @@ def test_no_error_and_no_repr_contains_a_secret(hub: HubDouble, caplog: pytest.L
         assert secret not in shown
 
 
-def test_an_invalid_configuration_raises_configuration_error(hub: HubDouble) -> None:
+def test_an_invalid_bank_configuration_raises_configuration_error(hub: HubDouble) -> None:
     with pytest.raises(ConfigurationError):
         asyncio.run(client(hub, 1).daily_performance(date(2026, 11, 21)))
     for wrong in ({"version": 3}, {"version": 2, "api_key": ""}, {"version": 2, "private_key": "none"}):
@@ -175,7 +177,7 @@ def test_an_invalid_configuration_raises_configuration_error(hub: HubDouble) -> 
 
 
 def codes() -> Iterator[str]:
-    """Yield the codes of all errors in the documents, by call."""
+    """Yield the codes of all documented errors, grouped by call."""
     for version in bank.VERSIONS:
         for _, _, operation in bank.operations(version, "paths"):
             text = json.dumps(operation["responses"])
@@ -201,14 +203,14 @@ def test_a_redirect_by_the_hub_is_not_followed(hub: HubDouble, status: int) -> N
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
-def test_an_oversized_or_undecodable_response_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
+def test_an_oversized_or_undecodable_hub_response_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
     hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
 
     with pytest.raises(UnexpectedAnswer):
         asyncio.run(client(hub, 2).revoke_token(TOKEN))
 
 
-def test_a_call_with_a_damaged_response_is_retried(hub: HubDouble) -> None:
+def test_a_hub_call_with_a_damaged_response_is_retried(hub: HubDouble) -> None:
     damaged = httpx.DecodingError("damaged")
     hub.steps = [damaged]
 

@@ -64,7 +64,7 @@ def test_an_unknown_decision_returns_400(harness: BankHarness) -> None:
     assert harness.decide(harness.open("/consent?request=1"), "maybe").status_code == 400
 
 
-def test_a_duplicate_decision_saves_one_consent_and_the_opposite_returns_409(harness: BankHarness) -> None:
+def test_a_duplicate_decision_saves_one_consent_and_the_opposite_decision_returns_409(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
 
     first = harness.decide(page, "yes", account="1001")
@@ -76,7 +76,7 @@ def test_a_duplicate_decision_saves_one_consent_and_the_opposite_returns_409(har
     assert harness.hub.bodies("/consent")[0] == harness.hub.bodies("/consent")[1]
 
 
-def test_a_consent_with_a_lost_response_is_completed_by_a_second_click(harness: BankHarness) -> None:
+def test_a_consent_whose_response_was_lost_is_completed_by_a_second_click(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
     harness.hub.steps = [httpx.ReadTimeout("lost")] * 4
 
@@ -110,7 +110,7 @@ def test_a_consent_page_expires_with_its_request(harness: BankHarness) -> None:
     assert harness.decide(page, "yes", account="1001").status_code == 404
 
 
-def test_pages_are_not_cached_not_framed_and_send_no_referrer(harness: BankHarness) -> None:
+def test_bank_pages_disable_caching_framing_and_referrers(harness: BankHarness) -> None:
     for page in (harness.open("/consent?request=1"), harness.open("/decide/unknown"), harness.open("/consents")):
         assert page.headers["cache-control"] == "no-store"
         assert page.headers["referrer-policy"] == "no-referrer"
@@ -127,7 +127,7 @@ def test_a_psu_without_a_session_is_redirected_to_sign_in(harness: BankHarness) 
     assert harness.hub.calls == []
 
 
-def test_a_psu_function_without_an_id_returns_500(harness: BankHarness) -> None:
+def test_a_psu_function_that_returns_no_id_causes_a_500(harness: BankHarness) -> None:
     @harness.bank.psu
     async def psu(request: Request) -> str:
         return ""
@@ -162,7 +162,7 @@ def test_a_failed_revocation_notice_is_sent_later(harness: BankHarness) -> None:
     assert len(harness.hub.bodies("/token/revoke")) == 3
 
 
-def test_a_bank_program_revokes_a_consent_of_the_given_psu_only(harness: BankHarness) -> None:
+def test_a_bank_program_can_revoke_only_consents_of_the_given_psu(harness: BankHarness) -> None:
     harness.consent()
 
     assert not harness.run(harness.bank.end_consent("psu-2", "consent1"))
@@ -193,7 +193,7 @@ def test_a_consent_expires_at_the_end_of_its_validity(harness: BankHarness) -> N
     assert harness.run(harness.bank.consents("psu-1")) == []
 
 
-def test_pages_are_rendered_by_a_template_or_a_function(clock: Clock) -> None:
+def test_bank_pages_are_rendered_by_a_template_or_a_function(clock: Clock) -> None:
     harness = BankHarness(2, clock, template="<i>{bank}</i>|{title}|{content}", name="Bank & Co")
     try:
         assert harness.open("/consents").text == "<i>Bank &amp; Co</i>|Your consents: 0|"
@@ -214,7 +214,7 @@ def test_a_tpp_name_with_placeholders_is_shown_unchanged() -> None:
     assert bytes(page.body).startswith(b"<h1>{title}: {content} asks</h1><form")
 
 
-def test_a_bank_can_be_mounted_in_another_application(clock: Clock) -> None:
+def test_a_bank_application_can_be_mounted_in_another_application(clock: Clock) -> None:
     harness = BankHarness(2, clock)
     outer = Starlette(routes=[Mount("/bank", harness.bank)])
 
@@ -244,7 +244,7 @@ def test_a_bank_without_its_mandatory_functions_fails_to_start() -> None:
 
 
 async def started(bank: Bank, told: list[str]) -> None:
-    """Start and stop a bank as a server does."""
+    """Start and stop a bank application as a server does."""
     events = iter(["lifespan.startup", "lifespan.shutdown"])
 
     async def receive() -> dict[str, str]:
@@ -257,7 +257,7 @@ async def started(bank: Bank, told: list[str]) -> None:
     await bank({"type": "lifespan"}, receive, send)
 
 
-def test_a_restarted_bank_sends_its_pending_calls(harness: BankHarness) -> None:
+def test_a_restarted_bank_sends_its_pending_calls_to_the_hub(harness: BankHarness) -> None:
     token = harness.consent()
     harness.hub.steps = [httpx.ConnectError("away")] * 2
     harness.decide(harness.open("/consents"), "yes")

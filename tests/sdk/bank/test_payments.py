@@ -1,4 +1,4 @@
-"""Orders are accepted once, payments are booked once, and every status reaches the hub."""
+"""Payments of a bank: orders are accepted once, payments are booked once, and every status reaches the hub."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_payment_declined_by_the_booking_function_is_rejected(harness: BankHar
     assert harness.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[harness.version]["rejected"]
 
 
-def test_duplicate_confirmations_book_once(harness: BankHarness) -> None:
+def test_duplicate_confirmations_book_a_payment_once(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
     page, other_tab = harness.open(taken["confirmation_url"]), harness.open(taken["confirmation_url"])
@@ -86,7 +86,7 @@ def test_simultaneous_confirmations_book_a_payment_once(harness: BankHarness) ->
     assert {each.status_code for each in answers} <= {303, 409}
 
 
-def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its_status(harness: BankHarness) -> None:
+def test_a_payment_whose_booking_failed_is_undecided_until_the_bank_reports_its_status(harness: BankHarness) -> None:
     def fail(_: object) -> None:
         raise OSError("the ledger is away")
 
@@ -108,7 +108,9 @@ def test_a_payment_with_a_failed_booking_is_undecided_until_the_bank_reports_its
     assert len(harness.full.booked) == 1
 
 
-def test_a_confirmation_during_an_interim_report_leaves_the_payment_undecided(version: int, clock: Clock) -> None:
+def test_a_confirmation_during_an_interim_status_report_leaves_the_payment_undecided(
+    version: int, clock: Clock
+) -> None:
     """The PSU confirms the payment while the report of an interim status is in progress."""
 
     class SlowReport(MemoryStorage):
@@ -133,7 +135,7 @@ def test_a_confirmation_during_an_interim_report_leaves_the_payment_undecided(ve
 
 
 def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(harness: BankHarness) -> None:
-    """The TPP knows the confirmation_url. The PSU's browser would send a forged form with the PSU's session."""
+    """The TPP knows the confirmation_url. The PSU's browser would send a forged form with the PSU's session cookie."""
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
     forged = harness.send(taken["confirmation_url"], "yes", account="1001")
@@ -144,7 +146,7 @@ def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(harness: BankHarnes
     assert harness.decide(forged, "yes").status_code == 303
 
 
-def test_a_payment_page_opened_by_one_psu_returns_404_for_another(harness: BankHarness) -> None:
+def test_a_payment_page_opened_by_one_psu_returns_404_for_another_psu(harness: BankHarness) -> None:
     taken = harness.pay("direct")
     page = harness.open(taken["confirmation_url"])
     harness.full.psu = "psu-2"
@@ -194,7 +196,7 @@ def test_a_duplicate_order_creates_no_second_payment(harness: BankHarness) -> No
     assert len(harness.full.orders) == 1
 
 
-def test_a_refusal_contains_the_request_id_in_lowercase(harness_2: BankHarness) -> None:
+def test_an_order_refusal_contains_the_request_id_in_lowercase(harness_2: BankHarness) -> None:
     request_id = str(uuid.uuid4())
 
     refused = harness_2.webhook("single", {}, token=harness_2.consent(), request_id=request_id.upper())
@@ -202,7 +204,7 @@ def test_a_refusal_contains_the_request_id_in_lowercase(harness_2: BankHarness) 
     assert refused.json()["requestId"] == request_id
 
 
-def test_a_request_id_is_reserved_for_one_order_for_a_day(harness: BankHarness) -> None:
+def test_a_request_id_is_reserved_for_one_order_for_24_hours(harness: BankHarness) -> None:
     token, request_id = harness.consent(), str(uuid.uuid4())
     harness.webhook("single", order(harness.version), token=token, request_id=request_id)
 
@@ -282,7 +284,7 @@ def test_a_direct_payment_belongs_to_the_confirming_psu_and_the_chosen_account(h
     assert (booked.psu, booked.account_id, booked.order.kind) == ("psu-1", "1002", "direct")
 
 
-def test_an_order_with_a_debtor_account_is_paid_from_it(harness: BankHarness) -> None:
+def test_an_order_with_a_debtor_account_is_paid_from_this_account(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(), **debtor(harness.version))
 
     harness.decide(taken["confirmation_url"], "yes")
@@ -320,7 +322,7 @@ def test_a_status_query_returns_only_own_and_direct_payments(harness_2: BankHarn
     assert [ask(payment), ask(direct, token), ask("other"), ask(payment, "consent1.other")] == [404, 404, 404, 401]
 
 
-def test_a_used_one_time_consent_can_query_its_payment(harness_2: BankHarness) -> None:
+def test_a_used_one_time_consent_can_query_the_status_of_its_payment(harness_2: BankHarness) -> None:
     token = harness_2.consent("consent_type=one_time")
     asked = {"payment_id": harness_2.pay(token=token)["payment_id"]}
 
@@ -340,7 +342,7 @@ def test_find_payment_returns_the_payment_with_its_order(harness: BankHarness) -
     assert harness.run(harness.bank.find_payment("other")) is None
 
 
-def test_a_page_shows_amounts_without_an_exponent(harness_2: BankHarness) -> None:
+def test_a_payment_page_shows_amounts_without_an_exponent(harness_2: BankHarness) -> None:
     amount = b'{"amount": 1E+2, "currency": "GBP"}'
     body = json.dumps(order(2, "0")).encode().replace(b'{"amount": "0", "currency": "GBP"}', amount)
     taken = harness_2.webhook("single", body, token=harness_2.consent(accounts=("1001",))).json()

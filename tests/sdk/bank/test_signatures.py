@@ -1,4 +1,4 @@
-"""Signatures as documented, and the cache of the hub's keys."""
+"""Signatures match the documentation, and the keys of the hub are cached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BODY = b'{"account_id": "1"}'
 
 
 class Published:
-    """An endpoint with the hub's published keys."""
+    """An HTTP endpoint that returns the hub's published keys."""
 
     def __init__(self, *keys: rsa.RSAPrivateKey) -> None:
         self.keys, self.fetches, self.status = list(keys), 0, 200
@@ -40,7 +40,7 @@ class Published:
         return HubKeys(httpx.AsyncClient(transport=httpx.MockTransport(self)), "https://hub.example/bank/public_key")
 
 
-def test_the_documented_test_vector_is_verified() -> None:
+def test_the_signature_of_the_documented_example_is_verified() -> None:
     text = (ROOT / "docs/concepts/bank-integration.md").read_text("utf-8")
     (key,) = read_keys(text.encode())
     vector = re.findall(r"printf '%s' '(.+)' >", text)
@@ -50,7 +50,7 @@ def test_the_documented_test_vector_is_verified() -> None:
     assert not verify([key], vector[0].encode() + b"\n", vector[1])
 
 
-def test_a_signature_of_the_bank_is_verified_with_its_public_key() -> None:
+def test_a_signature_by_the_bank_is_verified_with_the_bank_public_key() -> None:
     signer = Signer(private_pem(KEY))
 
     assert verify([OTHER_KEY.public_key(), KEY.public_key()], BODY, signer.sign(BODY))
@@ -71,7 +71,7 @@ def test_an_unsupported_signing_key_is_rejected() -> None:
             Signer(text)
 
 
-def test_the_keys_of_the_hub_are_fetched_once_a_minute(clock: Clock) -> None:
+def test_the_keys_of_the_hub_are_requested_once_a_minute(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
 
@@ -84,7 +84,7 @@ def test_the_keys_of_the_hub_are_fetched_once_a_minute(clock: Clock) -> None:
         assert published.fetches == fetches
 
 
-def test_a_new_key_is_accepted_immediately_and_a_withdrawn_key_is_rejected_after_a_fetch(clock: Clock) -> None:
+def test_a_new_hub_key_is_accepted_immediately_and_a_withdrawn_key_is_rejected_after_a_request(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
     assert asyncio.run(keys.verify(BODY, sign(BODY)))
@@ -96,7 +96,7 @@ def test_a_new_key_is_accepted_immediately_and_a_withdrawn_key_is_rejected_after
     assert not asyncio.run(keys.verify(BODY, sign(BODY)))
 
 
-def test_wrong_signatures_cause_at_most_one_fetch_per_second(clock: Clock) -> None:
+def test_wrong_signatures_cause_at_most_one_key_request_per_second(clock: Clock) -> None:
     published = Published(HUB_KEY)
     keys = published.hub_keys()
 
@@ -110,7 +110,7 @@ def test_wrong_signatures_cause_at_most_one_fetch_per_second(clock: Clock) -> No
     assert published.fetches == 2
 
 
-def test_unavailable_keys_raise_connection_lost(clock: Clock) -> None:
+def test_unavailable_hub_keys_raise_connection_lost(clock: Clock) -> None:
     published = Published(HUB_KEY)
     published.status = 503
     with pytest.raises(ConnectionLost):
@@ -130,7 +130,7 @@ def test_keys_returned_after_a_redirect_are_rejected(clock: Clock) -> None:
         asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
 
 
-def test_malformed_keys_raise_connection_lost(clock: Clock) -> None:
+def test_malformed_hub_keys_raise_connection_lost(clock: Clock) -> None:
     broken = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, text=broken)))
 
@@ -139,7 +139,7 @@ def test_malformed_keys_raise_connection_lost(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("failure", [httpx.ReadError("cut"), httpx.Response(502), httpx.Response(200, text="<html>")])
-def test_a_failed_fetch_of_keys_is_retried(clock: Clock, failure: httpx.Response | httpx.HTTPError) -> None:
+def test_a_failed_request_for_hub_keys_is_retried(clock: Clock, failure: httpx.Response | httpx.HTTPError) -> None:
     published = Published(HUB_KEY)
     published.failures = [failure]
 

@@ -25,7 +25,7 @@ def test_a_failed_status_report_is_sent_later_with_the_same_request_id(harness: 
     assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
 
 
-def test_a_newer_status_replaces_an_unreported_status(harness_2: BankHarness) -> None:
+def test_a_newer_payment_status_replaces_an_unreported_status(harness_2: BankHarness) -> None:
     taken = harness_2.pay(token=harness_2.consent(accounts=("1001",)))
     harness_2.hub.steps = [httpx.ConnectError("away")] * 4
     harness_2.decide(taken["confirmation_url"], "yes")
@@ -39,7 +39,9 @@ def test_a_newer_status_replaces_an_unreported_status(harness_2: BankHarness) ->
     assert harness_2.hub.calls == []
 
 
-def test_a_report_rejected_by_the_hub_is_not_retried(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_status_report_rejected_by_the_hub_is_not_retried(
+    harness: BankHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     harness.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
 
@@ -62,7 +64,7 @@ def test_a_report_rejected_by_the_hub_is_not_retried(harness: BankHarness, caplo
     ],
     ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
 )
-def test_a_report_rejected_by_a_proxy_or_for_its_credentials_is_retried(
+def test_a_status_report_rejected_by_a_proxy_or_for_its_credentials_is_retried(
     harness: BankHarness, failure: httpx.Response
 ) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
@@ -95,7 +97,9 @@ def test_a_status_of_an_unknown_payment_is_not_reported(harness: BankHarness) ->
     ],
     ids=lambda answer: str(answer.status_code),
 )
-def test_a_report_is_pending_until_the_hub_accepts_or_rejects_it(harness: BankHarness, answer: httpx.Response) -> None:
+def test_a_status_report_is_pending_until_the_hub_accepts_or_rejects_it(
+    harness: BankHarness, answer: httpx.Response
+) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     harness.hub.steps = [answer]
 

@@ -1,4 +1,4 @@
-"""The in-memory storage meets the requirements of every storage."""
+"""The in-memory storage meets the requirements that the SDK sets for every storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sdk.scripted_hub import Clock
 
 
 class JsonStorage(MemoryStorage):
-    """A storage that rejects values without a JSON form, and returns values as parsed from JSON."""
+    """A storage that rejects values that JSON cannot represent, and returns values as parsed from JSON."""
 
     async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
         return await super().add(kind, key, as_json(value), owner=owner, expires_at=expires_at)
@@ -29,7 +29,7 @@ def as_json(value: Values) -> Values:
     return found
 
 
-def test_a_key_is_added_once_and_replaced_only_if_unchanged(clock: Clock) -> None:
+def test_a_storage_key_is_added_once_and_replaced_only_if_its_value_is_unchanged(clock: Clock) -> None:
     async def steps() -> None:
         storage: Storage = MemoryStorage()
         assert await storage.add("order", "1", {"n": 1})
@@ -45,7 +45,7 @@ def test_a_key_is_added_once_and_replaced_only_if_unchanged(clock: Clock) -> Non
     asyncio.run(steps())
 
 
-def test_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
+def test_storage_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
         for key, owner in (("b", "anna"), ("a", "anna"), ("c", "otto")):
@@ -58,7 +58,7 @@ def test_values_are_found_by_owner_in_insertion_order(clock: Clock) -> None:
     asyncio.run(steps())
 
 
-def test_an_expired_value_of_the_storage_is_absent_and_deleted(clock: Clock) -> None:
+def test_an_expired_storage_value_is_not_returned_and_is_deleted(clock: Clock) -> None:
     async def steps() -> None:
         storage = MemoryStorage()
         await storage.add("page", "1", {"n": 1}, expires_at=clock.seconds + 10)
@@ -75,7 +75,9 @@ def test_an_expired_value_of_the_storage_is_absent_and_deleted(clock: Clock) -> 
 
 
 @pytest.mark.parametrize("more", [{}, {"a_later_member": [{"rate": 1.25}, None, 7]}], ids=["known", "unknown members"])
-def test_a_storage_of_json_documents_is_sufficient(version: int, more: dict[str, object], clock: Clock) -> None:
+def test_a_storage_limited_to_json_values_is_sufficient_for_a_bank(
+    version: int, more: dict[str, object], clock: Clock
+) -> None:
     clock.seconds = NOVEMBER
     harness = BankHarness(version, clock, storage=JsonStorage())
     token = harness.consent("consent_type=one_time", accounts=("1001",))

@@ -1,4 +1,4 @@
-"""Webhooks of the hub are processed in the format of the version, within the consent."""
+"""Webhooks of the hub are processed in the format of the version and within the limits of the consent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def wrong(name: str, value: str) -> Any:
         ({"token": "consent1.other"}, (4202, "AUTHENTICATION_REQUIRED")),
     ],
 )
-def test_a_call_is_rejected_in_the_format_of_the_version(
+def test_a_rejected_webhook_gets_an_error_in_the_format_of_the_version(
     harness: BankHarness, options: dict[str, Any], codes: tuple[int, str]
 ) -> None:
     harness.consent()
@@ -94,7 +94,7 @@ def test_an_unapproved_account_returns_404(harness: BankHarness) -> None:
         assert harness.webhook("account", {"account_id": account_id}, token=token).status_code == 404
 
 
-def test_an_unsupported_call_returns_404_to_the_hub_and_401_to_others(harness: BankHarness) -> None:
+def test_an_unsupported_call_returns_404_to_the_hub_and_401_to_other_callers(harness: BankHarness) -> None:
     assert harness.webhook("/other").status_code == 404
     assert harness.webhook("/other", key=OTHER_KEY).status_code == 401
     harness.bank._functions.balances = None
@@ -102,7 +102,9 @@ def test_an_unsupported_call_returns_404_to_the_hub_and_401_to_others(harness: B
     assert harness.open("/other").status_code == 404
 
 
-def test_a_failing_function_returns_500_without_details(harness: BankHarness, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_bank_function_returns_500_without_details(
+    harness: BankHarness, caplog: pytest.LogCaptureFixture
+) -> None:
     token = harness.consent()
 
     @harness.bank.accounts
@@ -144,7 +146,7 @@ def test_a_custom_refusal_returns_its_code_and_details(harness_2: BankHarness) -
     assert (body["code"], body["title"], body["additionalErrors"]) == ("CLOSED", "closed", more)
 
 
-def test_every_refusal_has_a_status_and_a_code_of_both_versions() -> None:
+def test_every_refusal_has_a_status_and_an_error_code_in_both_versions() -> None:
     kinds = [each for each in vars(refusals).values() if isinstance(each, type) and issubclass(each, Refused)]
     assert len(kinds) > 12
     for kind in kinds:
@@ -182,7 +184,7 @@ def test_an_oversized_webhook_body_is_rejected(harness: BankHarness) -> None:
     assert (answer.status_code, code_of(answer)) == (400, {1: 4001, 2: "FORMAT_ERROR"}[harness.version])
 
 
-def test_a_function_receives_psu_consent_request_id_and_headers(harness: BankHarness) -> None:
+def test_a_bank_function_receives_psu_consent_request_id_and_headers(harness: BankHarness) -> None:
     token, calls, request_id = harness.consent(), [], str(uuid.uuid4())
     before = harness.bank._functions.accounts
     assert before is not None
@@ -242,7 +244,7 @@ def ids(answer: Any) -> dict[str, list[str]]:
     return {name: [row["transaction_id"] for row in rows] for name, rows in answer["transactions"].items()}
 
 
-def test_transactions_are_returned_in_pages_of_the_requested_lists(harness_2: BankHarness) -> None:
+def test_transactions_of_the_requested_lists_are_returned_in_pages(harness_2: BankHarness) -> None:
     token = harness_2.consent()
     pages = [ask(harness_2, token)]
     while "page_key" in pages[-1]:
@@ -259,7 +261,7 @@ def test_transactions_are_returned_in_pages_of_the_requested_lists(harness_2: Ba
     assert ask(harness_2, token, page_size=0)["code"] == "FORMAT_ERROR"
 
 
-def test_a_booking_between_two_pages_duplicates_and_omits_nothing(harness_2: BankHarness) -> None:
+def test_a_booking_between_two_page_requests_duplicates_and_omits_no_transaction(harness_2: BankHarness) -> None:
     token, rows = harness_2.consent(), [transaction(day) for day in reversed(DAYS)]
 
     @harness_2.bank.transactions
@@ -282,7 +284,7 @@ def test_a_page_key_of_a_different_request_is_rejected(harness_2: BankHarness, k
     assert ask(harness_2, token, page_key=own, account_id="1002")["code"] == "FORMAT_ERROR"
 
 
-def test_a_bank_function_can_return_its_own_pages(harness_2: BankHarness) -> None:
+def test_a_bank_function_can_implement_its_own_pagination(harness_2: BankHarness) -> None:
     token = harness_2.consent()
 
     @harness_2.bank.transactions
