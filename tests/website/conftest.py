@@ -19,7 +19,7 @@ def rendered_pages(rendered: None) -> None:
 
 @pytest.fixture
 def visitor(causeway: Causeway) -> WebUser:
-    """A browser without a session."""
+    """Return a browser without a session."""
     return WebUser(causeway)
 
 
@@ -30,7 +30,7 @@ def email() -> str:
 
 @pytest.fixture
 def user(causeway: Causeway, email: str) -> WebUser:
-    """A signed-in user."""
+    """Return a signed-in user."""
     return WebUser.signed_in(causeway, email)
 
 
@@ -74,5 +74,8 @@ def colleague(causeway: Causeway, user: WebUser, email: str) -> WebUser:
 
 
 def link(causeway: Causeway, email: str, manager_id: int = MANAGER) -> None:
-    """Link a user to a programme manager, as the operator does. Skip the registration, whose hash takes time."""
+    """Link a user to a programme manager, as the operator does.
+
+    Skip the registration, whose password hash takes time.
+    """
     causeway.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})

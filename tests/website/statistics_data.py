@@ -1,4 +1,4 @@
-"""Store statistics for the pages that display them: days of banks, and calls of a busy client."""
+"""Test data for pages that display statistics: days of banks, and calls of a busy client."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BATCH = 100
 
 
 def add_day(causeway: Causeway, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
-    """Store a day whose calls are in its first seconds, unanswered calls first."""
+    """Store a day with calls in its first seconds, unanswered calls first."""
     has_calls = answered + unanswered > 0
     counters = [hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if has_calls else []
     put = record(bic, day, *counters, name=f"Bank {bic}").put()
@@ -39,7 +39,7 @@ def add_day(causeway: Causeway, bic: str, day: date, *, answered: int = 9, unans
 
 
 def fill_activity(causeway: Causeway, client_id: str, *, processes: int) -> None:
-    """Store 100 calls per hour of a day. Store one full minute of calls per process, half of them failed."""
+    """Store 100 calls per hour of a day, and one full minute of calls per process. Half of these calls failed."""
     now = causeway.clock.time()
     hour, minute = now - now % HOUR_SECONDS, now - now % 60
     errors: Counter[ErrorKind] = Counter({kind: 2 + number for number, kind in enumerate(ERROR_KINDS)} | {"hub": 1})

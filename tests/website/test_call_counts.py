@@ -1,4 +1,4 @@
-"""The number of DynamoDB calls of each page."""
+"""The number of DynamoDB calls that each page makes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_storage_calls
     assert made == [SESSION, *calls]
 
 
-def test_an_event_page_takes_one_call_each_for_record_client_and_bodies(causeway: Causeway, user: WebUser) -> None:
+def test_an_event_page_takes_one_storage_call_each_for_record_client_and_bodies(
+    causeway: Causeway, user: WebUser
+) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     path = user.send_test_event(client_id)
     causeway.receiver.answers = [Reply(503, b"busy", {}, 0.1)]

@@ -1,4 +1,4 @@
-"""The client that lists select when their address names none."""
+"""The client that list pages select if their address contains no Client ID."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize
 
 
 def chosen(user: WebUser, path: str) -> str:
-    """Return the Client ID that a list selects."""
+    """Return the Client ID that a list page selects."""
     user.get(path)
     _, _, options = user.last.text.partition('<select id="client_id"')
     found = re.search(r'<option value="([^"]+)" selected>', options.partition("</select>")[0])
@@ -105,7 +105,7 @@ def test_an_archived_client_or_client_of_another_user_in_the_cookie_is_ignored(
         assert chosen(user, path) == own
 
 
-def test_the_selected_client_takes_no_additional_read(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_the_selected_client_requires_no_additional_storage_read(causeway: Causeway, user: WebUser, email: str) -> None:
     own = make_client(causeway, email, "Own")
     user.get("/consents")
     with record_calls(causeway) as with_cookie:
@@ -139,7 +139,7 @@ def test_a_user_with_only_archived_clients_sees_a_message(
         ("/", "Your newest 4 clients are archived"),
     ],
 )
-def test_a_user_with_more_clients_than_examined_sees_a_message_about_the_newest_clients(
+def test_a_user_with_more_clients_than_a_page_reads_sees_a_message_about_the_newest_clients(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)

@@ -66,7 +66,7 @@ def test_every_callback_error_has_advice(error: str) -> None:
     assert display_text.return_advice(error).endswith(".")
 
 
-def test_every_payment_status_has_a_text_and_an_unknown_one_has_none() -> None:
+def test_every_payment_status_has_a_text_and_an_unknown_status_has_no_text() -> None:
     for version in VERSIONS.values():
         meanings = version.statuses.meanings
         assert {status: display_text.payment_status(str(status)) for status in meanings} == meanings
@@ -89,7 +89,7 @@ def test_rate_limit_advice_contains_the_time_to_wait() -> None:
         (86_460, "1 day and 1 minute"),
     ],
 )
-def test_a_clock_move_is_formatted_in_its_two_largest_units(seconds: int, said: str) -> None:
+def test_a_clock_advance_is_formatted_in_its_two_largest_units(seconds: int, said: str) -> None:
     assert display_text.elapsed(seconds) == said
 
 

@@ -1,4 +1,4 @@
-"""The documentation on the site: pages, Markdown versions, the search, and the list for language models."""
+"""The documentation on the website: pages, Markdown versions, the search, and the list for language models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_page_has_its_title_a_current_menu_entry_and_unique_ids(causeway: 
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Answer]:
-    """Return a cache of pages by address. Tests add the pages that they open."""
+    """Return a cache of pages by address, to which the tests add the pages that they open."""
     return {}
 
 
@@ -143,7 +143,7 @@ def test_a_search_shows_sections_that_contain_every_word(causeway: Causeway) -> 
     assert 'href="/docs/reference/tpp-api/payments#post-tpppayment_initiation"' in person.last.text
 
 
-def test_a_search_without_results_reports_0_sections(causeway: Causeway) -> None:
+def test_a_documentation_search_without_results_reports_0_sections(causeway: Causeway) -> None:
     person = WebUser(causeway)
 
     person.get("/docs?q=<zebra>")

@@ -1,4 +1,4 @@
-"""Forms are accepted only from pages of their own session."""
+"""A form is accepted only if it contains the form token of its session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices are displayed once after an action, never because of a query parameter."""
+"""Notices are displayed once after an action. A query parameter cannot display a notice."""
 
 from __future__ import annotations
 

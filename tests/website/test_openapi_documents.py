@@ -1,4 +1,4 @@
-"""The OpenAPI documents as the service returns them."""
+"""The OpenAPI documents that the service returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The size of every page that reads no record."""
+"""The size of every page that reads no stored record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages: their content and security headers."""
+"""All pages: their content and their security headers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MESSAGES = ["/clients/nobody", "/deliveries/nothing", "/authorize/callback?state
 OTHERS = ["/", "/terms", "/clients", "/authorize", "/deliveries", "/sign-out"]
 
 
-def test_every_page_has_a_view_and_every_view_a_page() -> None:
+def test_every_page_has_a_view_and_every_view_has_a_page() -> None:
     views = site.FOR_EVERYBODY.keys() | site.FOR_USERS.keys()
 
     pages = {(method, place) for place, methods in PAGES.items() for method in methods}

@@ -1,4 +1,4 @@
-"""Rendered files: missing files, as in a new clone, and replacement during operation."""
+"""Rendered files: missing files, as in a new clone, and replacement while the service runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
 def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -> str:
-    """Return the error message of a stage without rendered files."""
+    """Return the error message that a stage displays without rendered files."""
     stage, said = request.param
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
     return str(said)
@@ -92,7 +92,7 @@ def test_other_pages_are_served_without_rendered_files(causeway: Causeway, folde
     assert [WebUser(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
 
 
-def test_a_document_is_served_as_soon_as_it_is_rendered(causeway: Causeway, folder: Path) -> None:
+def test_a_document_is_served_after_it_is_rendered_without_a_restart(causeway: Causeway, folder: Path) -> None:
     before = causeway.call("GET", "/openapi/tpp.json")
     (folder / "openapi").mkdir(parents=True)
     (folder / "openapi" / "tpp.json").write_text("{}", "utf-8")
@@ -101,7 +101,7 @@ def test_a_document_is_served_as_soon_as_it_is_rendered(causeway: Causeway, fold
     assert (before.status, causeway.call("GET", "/openapi/tpp.json").status) == (503, 200)
 
 
-def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
+def test_rendered_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
     folder.mkdir()
     (folder / FINGERPRINT).write_text("1", "utf-8")
     (folder / "page").write_text("old", "utf-8")

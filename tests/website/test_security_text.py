@@ -1,4 +1,4 @@
-"""``/.well-known/security.txt``: the contact for vulnerabilities, if the operator configures one."""
+"""``/.well-known/security.txt``: the contact for vulnerability reports, if the operator configures a contact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API specification screens: the page before scripts run, and its credentials."""
+"""The API specification screens: the page before scripts run, and the credentials on the page."""
 
 from __future__ import annotations
 
@@ -225,7 +225,9 @@ def test_the_number_of_suggested_clients_is_limited(
     assert shown(causeway, "account", cookie).text.count("<option") == 2
 
 
-def test_a_client_with_its_own_callback_uses_it_for_payments(causeway: Causeway, cookie: str) -> None:
+def test_a_client_with_its_own_callback_is_prefilled_with_this_callback_for_payments(
+    causeway: Causeway, cookie: str
+) -> None:
     own = causeway.hub.openbanking.clients.create(
         owner=OWNER, title="Own", callback_urls=["https://tpp.example.com/back"]
     ).client
@@ -317,7 +319,7 @@ def test_the_payments_screen_lists_every_test_reference(causeway: Causeway) -> N
         ("/specifications/payments?state={state}&show=balance", False),
     ],
 )
-def test_a_balance_is_shown_at_once_only_with_the_token_of_a_users_own_journey(
+def test_a_balance_is_shown_immediately_only_with_the_token_of_a_journey_of_the_user(
     causeway: Causeway, user: WebUser, client_id: str, address: str, *, shows: bool
 ) -> None:
     state = user.get_tokens(client_id)

@@ -18,7 +18,7 @@ def steps(user: WebUser) -> list[str]:
 
 
 def section(user: WebUser, heading: str) -> str:
-    """Return the markup of the section with this heading id, or an empty text."""
+    """Return the markup of the section with this heading id, or an empty string."""
     return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
 
 

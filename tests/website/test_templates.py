@@ -1,4 +1,4 @@
-"""The templates: tables on phones, existing icons, no inline code, and size budgets."""
+"""Page templates: tables on phones, existing icons, no inline code, and size budgets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def documents(page: str) -> list[Path]:
 
 
 def has_inline_code(file: Path) -> bool:
-    """Return whether a page has inline styles or scripts, which browsers would block."""
+    """Return whether a page has inline styles or inline scripts, which browsers would block."""
     text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
     return bool(re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text))
 

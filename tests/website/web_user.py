@@ -49,7 +49,7 @@ def attempt_due_deliveries(causeway: Causeway) -> None:
 
 
 class _Forms(HTMLParser):
-    """Read address, buttons and fields of each form, with the values that a browser would send."""
+    """Parse the address, buttons and fields of each form, with the values that a browser would send."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class _Forms(HTMLParser):
 
 @dataclass
 class WebUser:
-    """Visit pages with the browser's ``cookies``. ``last`` is the current page.
+    """A web user who visits pages. ``cookies`` are the browser's cookies, and ``last`` is the current page.
 
     ``address`` is the IP address of the browser.
     """
@@ -103,7 +103,7 @@ class WebUser:
 
     @classmethod
     def signed_in(cls, causeway: Causeway, email: str) -> WebUser:
-        """Create a signed-in user without a password, whose hash takes time."""
+        """Create a signed-in user without a password, because a password hash takes time."""
         user = ensure_user(causeway.hub, email)
         return cls(causeway, {COOKIE: causeway.hub.website.sessions.begin(user).cookie})
 
@@ -198,7 +198,7 @@ class WebUser:
         return dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", self.last.text.partition("</dl>")[0]))
 
     def table(self, label: str) -> list[list[str]]:
-        """Return the body rows of a table, which is found by the label of its region."""
+        """Return the body rows of the table whose region has this label."""
         (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', self.last.text, re.DOTALL)
         cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
         return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
@@ -283,12 +283,12 @@ class WebUser:
         return self.follow()
 
     def get_code(self, client_id: str) -> str:
-        """Run an authorization up to the page that displays the code to a client with a secret. Return its state."""
+        """Run an authorization up to the page that displays the code to a client with a secret. Return the state."""
         self.open_callback(self.request_consent(client_id))
         return self.hidden("state")
 
     def get_tokens(self, client_id: str) -> str:
-        """Run an authorization until the client has tokens. Return its state."""
+        """Run an authorization until the client has tokens. Return the state."""
         self.open_callback(self.request_consent(client_id))
         assert "You have tokens" in self.text
         return self.hidden("state")

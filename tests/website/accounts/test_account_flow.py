@@ -73,7 +73,7 @@ def test_two_simultaneous_uses_of_a_one_time_code_link_one_manager(causeway: Cau
 @pytest.mark.parametrize(
     "text", ["", "nobody@example.com", "7KQM-2ZTD", "7KQM-2ZTD-X9R!", "7KQM-2ZTD-X9RW-A", "é" * 12]
 )
-def test_text_other_than_a_code_is_looked_up_as_an_email_address(causeway: Causeway, text: str) -> None:
+def test_operator_input_other_than_a_code_is_looked_up_as_an_email_address(causeway: Causeway, text: str) -> None:
     assert not is_code(text)
     with pytest.raises((InvalidUser, LookupError)):
         causeway.hub.website.call(account_flow.find_owner, text)
@@ -113,7 +113,7 @@ def test_records_of_one_time_secrets_have_a_ttl(causeway: Causeway, user: User) 
 # -- links
 
 
-def test_a_password_link_sets_one_password(causeway: Causeway, user: User) -> None:
+def test_a_password_link_can_set_a_password_only_once(causeway: Causeway, user: User) -> None:
     secret = secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user))
     assert causeway.hub.website.call(account_flow.find_reset_user, secret) == user
     assert causeway.hub.website.call(account_flow.find_reset_user, secret) == user, "to look at it does not use it up"
@@ -142,7 +142,7 @@ def test_two_simultaneous_uses_of_a_password_link_set_one_password(causeway: Cau
 def test_a_deactivation_after_a_password_change_ends_the_new_session(
     causeway: Causeway, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A session that was ended by the deactivation remains invalid after the account is reactivated."""
+    """A session that the deactivation ended remains invalid after the account is reactivated."""
     secret = secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user))
     real = causeway.hub.store.transact
 
@@ -175,7 +175,7 @@ def test_a_code_or_malformed_text_is_rejected_as_a_password_link(causeway: Cause
             causeway.hub.website.call(account_flow.find_reset_user, text)
 
 
-def test_a_password_change_revokes_earlier_links_and_codes(causeway: Causeway, user: User) -> None:
+def test_a_password_change_revokes_earlier_password_links_and_codes(causeway: Causeway, user: User) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, user)
     used, other = (secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user)) for _ in range(2))
     causeway.hub.website.call(account_flow.reset_password, used, NEW, terms_accepted=False)
@@ -186,7 +186,7 @@ def test_a_password_change_revokes_earlier_links_and_codes(causeway: Causeway, u
         causeway.hub.website.call(account_flow.find_owner, code)
 
 
-def test_a_rejected_password_does_not_use_up_the_link(causeway: Causeway, email: str) -> None:
+def test_a_rejected_password_does_not_invalidate_the_password_link(causeway: Causeway, email: str) -> None:
     user = causeway.hub.website.users.add(email)
     secret = secret_of(causeway.hub.website.call(account_flow.issue_operator_link, user))
 

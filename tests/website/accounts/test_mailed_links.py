@@ -32,7 +32,7 @@ def production(causeway: Causeway) -> Causeway:
 
 
 def mailed(causeway: Causeway) -> Mail:
-    """Deliver the due mails and return the only new one."""
+    """Deliver the due mails. Return the only new mail."""
     attempt_due_deliveries(causeway)
     (mail,) = causeway.mails
     causeway.mails.clear()
@@ -40,7 +40,7 @@ def mailed(causeway: Causeway) -> Mail:
 
 
 def place(mail: Mail) -> str:
-    """Return the path of the link in a mail."""
+    """Return the path of the link that a mail contains."""
     found = re.search(r"^https?://[^/]+(/\S+)$", mail.text, re.MULTILINE)
     assert found is not None, mail.text
     return found[1]
@@ -74,7 +74,7 @@ def test_production_requires_a_confirmed_address_before_the_first_sign_in(
 def test_a_confirmation_link_requires_the_password_of_its_registration(
     production: Causeway, visitor: WebUser, email: str
 ) -> None:
-    """A third party registers an address first. The owner's click on the link does not create that account."""
+    """A third party registers an address first. The owner's click on the link does not activate that registration."""
     WebUser(production).register(email, "a password of a thief")
     planted = place(mailed(production))
     visitor.get(planted)
@@ -112,7 +112,7 @@ def test_password_attempts_at_a_confirmation_link_are_limited(
     assert answers == [401] * LIMITS["password"].attempts + [429]
 
 
-def test_registering_a_known_address_gets_the_same_response_as_a_new_address(
+def test_registration_of_a_known_address_gets_the_same_response_as_a_new_address(
     production: Causeway, visitor: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     production.hub.website.users.register(email, PASSWORD, terms_accepted=True)

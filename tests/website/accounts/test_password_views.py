@@ -65,7 +65,7 @@ def test_operator_codes_are_limited_per_hour(user: WebUser) -> None:
 # -- links
 
 
-def test_a_password_link_shows_a_form_whose_post_invalidates_the_link(
+def test_a_password_link_shows_a_form_and_is_invalid_after_the_form_is_submitted(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
     place = reset_link(causeway, email)
@@ -107,7 +107,7 @@ def test_a_page_with_a_secret_in_its_url_sends_no_referrer_and_is_not_cached(
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_a_new_password_by_link_ends_every_other_session(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_a_password_set_by_link_ends_every_other_session(causeway: Causeway, user: WebUser, email: str) -> None:
     assert user.get("/clients").status == 200
     elsewhere, place = WebUser(causeway), reset_link(causeway, email)
     elsewhere.get(place)
@@ -148,7 +148,7 @@ def test_an_unknown_password_link_returns_404(visitor: WebUser, secret: str) -> 
 
 @pytest.fixture
 def owner(causeway: Causeway, email: str) -> WebUser:
-    """A signed-in user with a password."""
+    """Create and sign in a user with a password."""
     person = WebUser(causeway)
     assert person.register(email).status == 303
     return person

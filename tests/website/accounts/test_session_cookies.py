@@ -1,4 +1,4 @@
-"""Session cookies: their attributes, lifetime and end."""
+"""Session cookies: their attributes, their lifetime, and their deletion."""
 
 from __future__ import annotations
 
@@ -103,10 +103,12 @@ def test_a_session_remains_valid_after_one_key_rotation(causeway: Causeway, user
     assert user.get("/clients").status == 200
 
 
-def test_a_process_without_the_rotated_key_accepts_cookies_and_forms_signed_with_it(
+def test_a_process_without_the_rotated_key_accepts_cookies_and_forms_signed_with_that_key(
     causeway: Causeway, user: WebUser
 ) -> None:
-    """One of two processes has loaded the rotated key. Each process accepts the other's cookies and form tokens."""
+    """One of two processes has loaded the rotated key. Each process accepts the cookies and form tokens of the other
+    process.
+    """
     fresh, stale = causeway.another_process(), causeway.another_process()
     cookie = user.cookies[COOKIE]
     for hub in (fresh, stale):

@@ -1,4 +1,4 @@
-"""Sign-in and registration are limited, and guesses by third parties do not lock out the owner."""
+"""Sign-in and registration attempts are limited. Wrong passwords from third parties do not lock out the owner."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_successful_sign_in_resets_the_attempt_count(visitor: WebUser, registe
 
 
 def guess(person: WebUser, email: str, times: int) -> list[int]:
-    """Return the statuses of ``times`` sign-in attempts with a wrong password."""
+    """Make ``times`` sign-in attempts with a wrong password. Return their statuses."""
     return [person.sign_in(email, "another good password").status for _ in range(times)]
 
 
@@ -79,7 +79,7 @@ def test_a_known_browser_can_sign_in_while_other_clients_exceed_the_limits(
     assert visitor.sign_in(registered).status == 303
 
 
-def test_wrong_passwords_from_many_addresses_are_limited_until_the_hour_ends(
+def test_wrong_passwords_from_many_addresses_are_limited_until_the_end_of_the_hour(
     causeway: Causeway, registered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))

@@ -1,4 +1,4 @@
-"""The authorize page: the choice of client and bank, and the request, which is sent as displayed."""
+"""The authorize page: the choice of client and bank, and the displayed request, which is sent unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_inactive_client_cannot_be_chosen(user: WebUser) -> None:
     assert "choose the client and the bank" in user.text
 
 
-def test_the_scopes_of_the_chosen_bank_are_shown_with_their_meaning(user: WebUser, client_id: str) -> None:
+def test_the_scopes_of_the_chosen_bank_are_shown_with_descriptions(user: WebUser, client_id: str) -> None:
     user.open_request(client_id, "BETADEF1")
 
     assert "accounts.transactions Transactions: GET /tpp/account_transactions" in user.text
@@ -93,7 +93,7 @@ def test_the_sent_request_equals_the_displayed_request(user: WebUser, client_id:
     assert (sent["client_id"], sent["redirect_uri"]) == (client_id, body["redirect_uri"])
 
 
-def test_the_displayed_curl_command_works(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_displayed_curl_command_sends_a_valid_request(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     body = user.shown_request()
 
@@ -174,7 +174,7 @@ def test_a_duplicate_click_redirects_to_the_same_authorization_url(user: WebUser
     assert first.startswith("http://127.0.0.1:1/bank-1/authorize")
 
 
-def test_a_finished_request_is_replaced_by_a_new_one(user: WebUser, client_id: str) -> None:
+def test_a_finished_authorization_request_is_replaced_by_a_new_request(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     before, page = user.shown_request(), user.last
     user.approve(user.run_request(client_id))

@@ -1,4 +1,4 @@
-"""The journey page displays each call as sent: body, curl, Python and the response."""
+"""The journey page displays each call as it was sent: body, curl command, Python program and response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def section(user: WebUser, title: str) -> str:
 
 
 def body(user: WebUser, title: str) -> dict[str, Any]:
-    """Return the displayed body, without markup and the counts of folded members."""
+    """Return the displayed body without markup and without the counts of folded members."""
     shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
     text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
     members: dict[str, Any] = json.loads(html.unescape(text))
@@ -41,13 +41,13 @@ def programs(user: WebUser, title: str) -> list[str]:
 
 
 def answer(user: WebUser, title: str) -> str:
-    """Return the displayed response without markup, or an empty text."""
+    """Return the displayed response without markup, or an empty string."""
     shown = section(user, title).partition("Answer: 200")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
 def sent(curl: str) -> tuple[str, dict[str, Any]]:
-    """Return the path and the body that a curl command sends."""
+    """Return the path and the body of the request that a curl command sends."""
     words = shlex.split(curl.replace("\\\n", " "))
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 
@@ -130,10 +130,10 @@ def test_the_python_sample_compiles(
     assert "code_verifier=verifier" in html.unescape(python)
 
 
-def test_a_journey_without_stored_responses_is_shown_without_them(
+def test_a_journey_without_stored_responses_is_displayed_without_responses(
     causeway: Causeway, user: WebUser, client_id: str, email: str
 ) -> None:
-    """Journeys of earlier versions store neither responses nor the reason for their end."""
+    """Journeys of earlier versions store neither responses nor the reason why the journey ended."""
     state = user.get_tokens(client_id)
     journeys = causeway.hub.website.journeys
     journey = journeys.find(email, state)

@@ -16,7 +16,7 @@ ASKED, REPORTED = "The bank says", "The bank reported"
 
 
 class Visitors:
-    """Open the payment page for payments at a version 2 bank."""
+    """Visitors who open the payment page for payments at a version 2 bank."""
 
     def __init__(self, causeway: Causeway, kind: str = "single") -> None:
         self.causeway = causeway
@@ -29,7 +29,7 @@ class Visitors:
         self.pisp.bank.received.clear()
 
     def open(self, payment_id: str = "P-1", address: str = "203.0.113.7") -> str:
-        """Open the payment page. Return its text about the source of the payment status."""
+        """Open the payment page. Return the text that states the source of the payment status."""
         path = f"/payments/callback?bic=BETADEF1&payment_id={payment_id}&status=4"
         answer: Answer = self.causeway.call("GET", path, identity={"sourceIp": address})
         assert answer.status == 200
@@ -88,7 +88,7 @@ def test_one_ip_address_triggers_at_most_30_status_requests_per_hour(causeway: C
     assert visitors.open() == ASKED
 
 
-def test_page_views_without_a_status_request_do_not_count_against_limits(causeway: Causeway) -> None:
+def test_page_views_that_cause_no_status_request_do_not_count_against_limits(causeway: Causeway) -> None:
     visitors = Visitors(causeway)
     visitors.pays(2)
     for _ in range(2 * PER_ADDRESS):

@@ -1,4 +1,4 @@
-"""The callback of an authorization: of the user's own and of other journeys, with and without tokens."""
+"""The callback page of an authorization: for the user's own and for other journeys, with and without tokens."""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ def test_a_code_received_after_an_error_callback_is_exchanged(user: WebUser, cli
     assert "without a consent" not in user.text
 
 
-def test_an_error_after_a_code_callback_does_not_delete_the_code(user: WebUser, secret_client: tuple[str, str]) -> None:
+def test_an_error_callback_after_a_code_callback_does_not_delete_the_code(
+    user: WebUser, secret_client: tuple[str, str]
+) -> None:
     client_id, secret = secret_client
     state = user.get_code(client_id)
     user.get(f"/authorize/callback?error=access_denied&state={state}")
@@ -178,7 +180,9 @@ def test_ending_a_consent_requires_a_confirmation(causeway: Causeway, user: WebU
     assert "End this consent?" not in user.get(html.unescape(link)).text
 
 
-def test_the_end_confirmation_asks_for_the_client_secret(user: WebUser, secret_client: tuple[str, str]) -> None:
+def test_the_confirmation_page_for_ending_a_consent_requires_the_client_secret(
+    user: WebUser, secret_client: tuple[str, str]
+) -> None:
     client_id, secret = secret_client
     state = user.get_code(client_id)
     user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)

@@ -1,4 +1,4 @@
-"""Draft ids are reproducible for their owner, differ between owners, and cannot be chosen by a caller."""
+"""Draft ids are reproducible for their owner and differ between owners. A caller cannot choose a draft id."""
 
 from __future__ import annotations
 

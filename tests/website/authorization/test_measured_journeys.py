@@ -1,4 +1,4 @@
-"""Calls to banks by the web interface are measured like the calls of any TPP."""
+"""Calls that the web interface makes to banks are measured like the calls of any TPP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.website.web_user import WebUser
 
 
 def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
-    """The four calls are the request, the code exchange, a refresh and the revocation."""
+    """The four calls are the authorization request, the code exchange, the refresh and the revocation."""
     state = ""
 
     def journey() -> None:

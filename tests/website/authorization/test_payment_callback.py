@@ -1,4 +1,4 @@
-"""The payment callback page displays the bank's status instead of the status in the query."""
+"""The payment callback page displays the status from the bank instead of the status in the query."""
 
 from __future__ import annotations
 

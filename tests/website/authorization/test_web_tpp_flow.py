@@ -17,7 +17,7 @@ from tests.website.web_user import WebUser
 
 @pytest.fixture
 def interrupted(causeway: Causeway, user: WebUser, client_id: str, email: str) -> str:
-    """Begin a code exchange that is interrupted, and let its time elapse. Return the code."""
+    """Begin a code exchange that is interrupted, and wait until its time limit has passed. Return the code."""
     user.open_request(client_id)
     state = user.shown_request()["state"]
     code = parse_qs(urlsplit(user.approve(user.run_request(client_id))).query)["code"][0]

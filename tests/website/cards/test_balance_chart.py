@@ -1,4 +1,4 @@
-"""The balance chart: chronological steps inside the frame, with a description."""
+"""The balance chart: its steps are in chronological order and inside the frame, and it has a description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def row(at: int, settled: int, held: int = 0, reserved: int = 0) -> dict[str, in
 
 
 def points(path: str) -> list[tuple[float, float]]:
-    """Return the corners of a path of horizontal and vertical steps."""
+    """Return the corner points of a path of horizontal and vertical steps."""
     begun = re.match("M0 ([0-9.]+)", path)
     assert begun is not None
     x, y = 0.0, float(begun[1])
@@ -79,7 +79,7 @@ def test_a_recent_movement_is_drawn_inside_the_chart(apart: int) -> None:
     assert made.last == (START + apart) // 1000, "the time that is told is not one to come"
 
 
-def test_simultaneous_movements_are_drawn_separately() -> None:
+def test_simultaneous_balance_movements_are_drawn_separately() -> None:
     made = balance_chart([row(START, 50_00), row(START, 100_00)], EUR, START)
     assert made is not None
 
@@ -93,7 +93,7 @@ def test_a_negative_balance_is_drawn_below_zero() -> None:
     assert (made.lowest, made.zero) == ("\u221250.00 EUR", HEIGHT / 2)
 
 
-def test_no_chart_is_drawn_for_fewer_than_two_movements() -> None:
+def test_no_balance_chart_is_drawn_for_fewer_than_two_movements() -> None:
     assert balance_chart([row(START, 100_00)], EUR, START) is None
     assert balance_chart([], EUR, START) is None
 
@@ -102,7 +102,9 @@ def test_no_chart_is_drawn_for_fewer_than_two_movements() -> None:
     st.lists(st.tuples(st.integers(1, 10**9), st.integers(-(10**14), 10**14), st.integers(0, 10**14)), min_size=2),
     st.integers(-(10**9), 10**11),
 )
-def test_all_points_are_inside_the_frame_in_chronological_order(steps: list[tuple[int, int, int]], since: int) -> None:
+def test_all_points_of_the_chart_are_inside_the_frame_in_chronological_order(
+    steps: list[tuple[int, int, int]], since: int
+) -> None:
     at, rows = START, []
     for later, settled, held in steps:
         at += later

@@ -38,8 +38,10 @@ def issue(person: WebUser, **fields: Any) -> Answer:
     return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
 
 
-def test_an_outdated_form_returns_409_above_the_page_heading(colleague: WebUser, card: NewCard) -> None:
-    """The card is already active. Its page has no activation form that could display the error."""
+def test_an_outdated_card_form_returns_409_and_shows_the_error_above_the_page_heading(
+    colleague: WebUser, card: NewCard
+) -> None:
+    """The card is already active, so that its page has no activation form that could display the error."""
     answer = colleague.manage_card(card.card_id, "activateCard")
 
     assert answer.status == 409
@@ -115,7 +117,7 @@ def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: WebUser) ->
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_form_enforces_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
+def test_a_card_form_enforces_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -141,7 +143,7 @@ def test_a_country_name_is_accepted_as_a_country_field(causeway: Causeway, issue
     assert 'value="Atlantis"' in wrong.text
 
 
-def test_a_corrected_form_is_accepted_after_a_rejection(colleague: WebUser) -> None:
+def test_a_corrected_card_form_is_accepted_after_a_rejection(colleague: WebUser) -> None:
     """A rejected request does not consume its reference."""
     for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
         issue(colleague, **wrong)

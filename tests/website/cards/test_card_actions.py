@@ -1,4 +1,4 @@
-"""The forms of a card depend on its state and its groups."""
+"""The forms on a card's page depend on the state of the card and on its groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Card pages remain within their size budgets, even with the maximum content."""
+"""Card pages remain within their size budgets even with the maximum amount of content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def full_card(issuer: Issuer) -> NewCard:
 
 
 def _move(issuer: Issuer, account_id: int) -> None:
-    """Add movements of the account's balance by direct writes, which are faster than payments."""
+    """Add movements of the account's balance with direct storage writes, which are faster than payments."""
     store = issuer.hub.store
     account = Account.from_item(store.get(*Account.key(account_id)) or {})
     for number in range(1, MOVEMENTS + 1):

@@ -1,4 +1,4 @@
-"""The lists of the Cards area: cards and activity, with filters and pages."""
+"""The lists in the Cards area: cards and activity, with filters and pages."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_local_stack_labels_its_payments_as_synthetic(causeway: Causeway, coll
     assert "invented" not in colleague.get("/cards").text
 
 
-def test_an_invalid_page_position_shows_the_newest_entries(colleague: WebUser, card: NewCard) -> None:
+def test_an_invalid_page_position_shows_the_first_page_of_a_card_list(colleague: WebUser, card: NewCard) -> None:
     for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
         assert colleague.get(path).status == 200
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404

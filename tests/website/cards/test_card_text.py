@@ -37,7 +37,7 @@ def test_an_amount_is_shown_with_the_decimals_of_its_currency(amount: int, curre
         ("9999999999999", EUR, 999_999_999_999_900),
     ],
 )
-def test_a_typed_amount_is_parsed_without_rounding(written: str, currency: int, amount: int) -> None:
+def test_an_entered_amount_is_parsed_without_rounding(written: str, currency: int, amount: int) -> None:
     assert parse_amount(written, currency) == amount
 
 

@@ -1,4 +1,4 @@
-"""The client list displays names and call limits of card API credentials to linked users only."""
+"""The client list displays names and call limits of card API credentials, but only to linked users."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADING = "Credentials of the card API"
 
 
 def limits(user: WebUser) -> Mapping[str, str]:
-    """Return the displayed limits by credential name."""
+    """Return the displayed call limits as a mapping from credential names."""
     rows = user.get("/clients").text.partition(HEADING)[2]
     found = re.findall(
         r'<td data-label="Credential"[^>]*>([^<]+)</td>\s*<td data-label="Limit of calls">(.+?)</td>', rows
@@ -29,7 +29,7 @@ def limits(user: WebUser) -> Mapping[str, str]:
     return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
 
 
-def test_a_linked_user_sees_the_limit_of_a_credential(issuer: Issuer, colleague: WebUser) -> None:
+def test_a_linked_user_sees_the_call_limit_of_a_credential(issuer: Issuer, colleague: WebUser) -> None:
     issuer.with_credential("own-limit", calls_per_minute=1200)
 
     assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
@@ -118,7 +118,7 @@ def test_clients_are_listed_if_credentials_cannot_be_read(colleague: WebUser, mo
     assert "The credentials could not be read." in colleague.text
 
 
-def test_a_long_credential_list_is_truncated_in_order_of_names(
+def test_a_long_credential_list_is_sorted_by_name_and_truncated(
     issuer: Issuer, colleague: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = sorted(issuer.hub.cards.programmes.credentials(MANAGER))

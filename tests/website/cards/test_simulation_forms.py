@@ -1,4 +1,4 @@
-"""The simulator's forms have the fields of their actions and pass values unchanged."""
+"""The simulator's forms have the fields of their actions and pass entered values unchanged."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _field_text(form: Mapping[str, str], name: str) -> str:
 
 
 def unchanged(simulation: Simulation) -> dict[str, str]:
-    """Return the default values of a form."""
+    """Return the default values of a form as submitted values."""
     found = {each.name: each.default or "" for each in simulation.fields}
     return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
 
@@ -153,7 +153,9 @@ def test_all_errors_of_a_form_are_reported_with_field_labels() -> None:
         ("the card is blocked", {}),
     ],
 )
-def test_service_errors_are_assigned_to_fields_if_each_names_a_field(message: str, errors: dict[str, str]) -> None:
+def test_service_errors_are_shown_at_fields_only_if_every_error_names_a_field(
+    message: str, errors: dict[str, str]
+) -> None:
     labels = {field.name: field.label for field in BY_ACTION["simulateAuthorization"].fields}
     assert refusals_by_field(labels, message) == errors
 

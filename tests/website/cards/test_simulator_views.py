@@ -15,7 +15,7 @@ from tests.website.web_user import PURCHASE, WebUser
 
 
 def outcome(person: WebUser) -> str:
-    """Return the text of the result in the form."""
+    """Return the text of the result that a form displays."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
@@ -229,7 +229,7 @@ def test_a_get_request_to_the_simulator_redirects_to_the_card(user: WebUser, vis
             assert "x-y" not in answer.headers
 
 
-def test_the_log_line_of_a_request_names_the_simulator_action(lines: Lines, colleague: WebUser, card: NewCard) -> None:
+def test_the_log_line_of_a_simulator_request_names_the_action(lines: Lines, colleague: WebUser, card: NewCard) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     colleague.simulate(card.card_id, "simulateExpiry", trans_link="000000000001.978")
     done = [line for line in lines.all() if line.get("method") == "POST"]
@@ -267,7 +267,7 @@ def test_production_pages_have_no_simulator_form(causeway: Causeway, colleague: 
     assert "imulat" not in answer.text
 
 
-def test_the_result_of_an_authorization_of_another_card_is_in_minor_units(
+def test_the_result_of_an_authorization_by_another_card_is_in_minor_units(
     issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     held = issuer.purchase(card.card_id, 25_00)

@@ -22,7 +22,7 @@ def hour(number: int, calls: int = 0, **errors: int) -> HourOfCalls:
 
 
 def day(**errors: int) -> list[HourOfCalls]:
-    """Create a day whose last hour has calls."""
+    """Create the hourly counts of a day whose last hour has calls."""
     return [*(hour(number) for number in range(23)), hour(23, 20, **errors)]
 
 

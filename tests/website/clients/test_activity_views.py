@@ -28,12 +28,12 @@ def client_id(causeway: Causeway, user: WebUser) -> str:
 
 
 def shown(user: WebUser) -> list[str]:
-    """Return method and route of each call in the table."""
+    """Return the method and the route of each call in the table."""
     return re.findall(r'data-label="Call"><span class="mono">([^<]+)</span>', user.last.text)
 
 
 def figures(user: WebUser) -> dict[str, str]:
-    """Return the figures of the page: calls, errors, and errors by kind."""
+    """Return the numbers that the page displays: calls, errors, and errors by kind."""
     return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 
@@ -186,7 +186,7 @@ def test_the_activity_page_has_no_notice_if_all_rows_are_read(
 def test_the_activity_page_of_a_busy_client_is_within_its_size_budget(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
-    """The client is served by 100 processes, which write more rows than a page reads."""
+    """The client is served by 100 processes. These processes write more rows than a page reads."""
     fill_activity(causeway, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
 

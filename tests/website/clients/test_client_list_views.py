@@ -1,4 +1,4 @@
-"""The list of a user's clients has filters and pages, and its cost does not depend on the number of clients."""
+"""The list of a user's clients has filters and pages. Its cost does not depend on the number of clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.kit.storage import record_calls, record_rows_read
 from tests.website.web_user import WebUser
 
 
-def test_a_user_with_only_archived_clients_gets_a_link_to_them(causeway: Causeway, user: WebUser) -> None:
+def test_a_user_with_only_archived_clients_gets_a_link_to_the_archived_clients(
+    causeway: Causeway, user: WebUser
+) -> None:
     causeway.hub.openbanking.clients.archive(user.create_client())
     user.get("/clients")
 
@@ -27,7 +29,7 @@ def test_a_user_with_only_archived_clients_gets_a_link_to_them(causeway: Causewa
 
 @pytest.fixture
 def many(causeway: Causeway, user: WebUser, email: str) -> list[str]:
-    """Create 45 clients of the user, every third of them inactive."""
+    """Create 45 clients of the user. Every third client is inactive."""
     made = []
     for number in range(45):
         client = causeway.hub.openbanking.clients.create(
@@ -108,7 +110,7 @@ def test_the_link_to_the_next_page_contains_the_filter(user: WebUser, many: list
     assert links(user) == {"Newest": "/clients?title=client&active=yes"}
 
 
-def test_a_search_beyond_the_examined_clients_can_be_continued(
+def test_a_client_search_beyond_the_row_limit_of_a_page_can_be_continued(
     user: WebUser, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 30)
@@ -135,10 +137,10 @@ def test_a_search_beyond_the_examined_clients_can_be_continued(
         ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
     ],
 )
-def test_pages_with_client_lists_examine_a_limited_number_of_rows(
+def test_pages_with_client_lists_read_a_limited_number_of_rows(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
-    """The user has four times as many clients as one page examines."""
+    """The user has four times as many clients as one page reads."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
     some = copies(causeway, email, 240)
@@ -155,13 +157,13 @@ def test_pages_with_client_lists_examine_a_limited_number_of_rows(
 
 
 def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
-    """Return the writes of ``count`` clients, each created one second after the previous one."""
+    """Return the storage writes of ``count`` clients, created at intervals of one second."""
     made = causeway.hub.openbanking.clients.create(owner=email, title="Client").client
     item = causeway.hub.store.get(*client_key(made.client_id)) or {}
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
 
 
-def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
+def test_list_pages_take_the_same_storage_calls_and_reads_for_100_and_10_000_clients(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
@@ -184,7 +186,7 @@ def test_list_pages_take_the_same_calls_and_reads_for_100_and_10_000_clients(
     assert max(read for _, read in few) <= 101
 
 
-def test_a_client_is_found_by_its_full_id_beyond_the_examined_rows(
+def test_a_client_is_found_by_its_full_id_beyond_the_row_limit_of_a_page(
     user: WebUser, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 21)

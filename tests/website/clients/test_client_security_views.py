@@ -112,7 +112,7 @@ def test_an_unsupported_authentication_method_is_disabled(user: WebUser) -> None
 # -- requests and tokens
 
 
-def test_fapi2_sets_its_requirements_which_remain_until_unset_after_its_removal(
+def test_the_fapi2_profile_sets_requirements_that_remain_after_the_profile_is_removed(
     user: WebUser, clients: Clients
 ) -> None:
     client_id = user.create_client()
@@ -261,7 +261,7 @@ def test_the_first_client_secret_has_no_overlap_choice(causeway: Causeway, user:
     assert "The old one ends in an hour." in user.text
 
 
-def test_a_client_with_an_events_secret_has_an_overlap_choice(user: WebUser) -> None:
+def test_the_rotation_form_of_a_client_with_an_events_secret_has_an_overlap_choice(user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/")
 
     assert "The old events secret ends" in user.get(f"/clients/{client_id}/security").text
@@ -280,7 +280,7 @@ def test_an_unlisted_overlap_value_is_rejected(causeway: Causeway, user: WebUser
     assert client.accepts_secret(old, causeway.clock.time())
 
 
-def test_a_new_events_secret_is_shown_once_and_signs_first(causeway: Causeway, user: WebUser) -> None:
+def test_a_new_events_secret_is_shown_once_and_is_the_first_to_sign_events(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client(events_url="https://a.example/")
     old = user.secrets["events-secret"]
     user.get(f"/clients/{client_id}/security")

@@ -1,4 +1,4 @@
-"""Clients are created once, private to their owner, and can be activated, deactivated and archived."""
+"""Clients are created once and are private to their owner. They can be activated, deactivated and archived."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_deactivating_a_client_requires_a_confirmation(causeway: Causeway, user:
     assert "Deactivate this client?" not in user.get(link).text
 
 
-def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: Causeway, user: WebUser) -> None:
+def test_archiving_a_client_requires_a_confirmation_and_can_be_reversed(causeway: Causeway, user: WebUser) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.get(user.create_client("Budget Friend"))
     client_id = causeway.tpp.client_id
     path = f"/clients/{client_id}"
@@ -329,7 +329,9 @@ def test_archiving_a_client_requires_a_confirmation_and_can_be_undone(causeway: 
     assert path in user.get("/clients").text
 
 
-def test_in_production_an_owner_archives_and_the_operator_restores(causeway: Causeway, user: WebUser) -> None:
+def test_in_production_the_owner_archives_clients_and_the_operator_restores_them(
+    causeway: Causeway, user: WebUser
+) -> None:
     client_id = user.create_client()
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     path = f"/clients/{client_id}"

@@ -1,4 +1,4 @@
-"""The consents of a user's own clients: lists, pages and revocation."""
+"""Consents of a user's own clients: lists, pages and revocation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
 
 
 def listed(user: WebUser, **query: object) -> list[str]:
-    """Return the consent ids of the list page in their order."""
+    """Return the consent ids in the order of the list page."""
     assert user.get(f"/consents?{urlencode(query)}").status == 200
     return re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
 
@@ -67,7 +67,7 @@ def test_the_consent_list_of_a_user_without_a_client_shows_a_message(user: WebUs
     assert "You have no clients yet" in user.text
 
 
-def test_a_client_without_consents_gets_a_link_to_request_one(user: WebUser, client_id: str) -> None:
+def test_a_client_without_consents_gets_a_link_to_request_a_consent(user: WebUser, client_id: str) -> None:
     assert listed(user) == []
     assert "Budget Friend has no consents yet" in user.text
     assert f'href="/authorize?client_id={client_id}"' in user.last.text
@@ -242,7 +242,9 @@ def test_an_unknown_client_returns_404_for_a_user_without_clients(user: WebUser)
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
 
-def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_consent_list_takes_a_constant_number_of_storage_calls(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     user.get("/consents")
     for _ in range(45):
         approved(causeway)
@@ -254,7 +256,9 @@ def test_the_consent_list_takes_a_constant_number_of_calls(causeway: Causeway, u
     assert len(page.consents) == 20
 
 
-def test_a_consent_page_takes_a_constant_number_of_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_consent_page_takes_a_constant_number_of_storage_calls(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     consent_id = approved(causeway)
     user.get("/consents")
     with record_calls(causeway) as calls:

@@ -1,4 +1,4 @@
-"""The deliveries of a user's own clients: lists, pages and resending."""
+"""Event deliveries of a user's own clients: lists, pages and resending."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def test_a_failed_attempt_shows_status_response_and_next_attempt(
 
 
 def progress(user: WebUser) -> str:
-    """Return the address that the page polls, and its response, which is constant until a change."""
+    """Return the address that the page polls, and the response of this address.
+
+    The response is constant until the delivery changes.
+    """
     found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
     assert found is not None
     assert user.get(html.unescape(found[1])).body == {"state": found[2]}
@@ -147,7 +150,7 @@ def test_an_asynchronous_call_is_shown_and_cannot_be_resent(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-def test_resending_an_event_during_an_attempt_rereads_its_state(
+def test_resending_an_event_during_a_delivery_attempt_rereads_its_state(
     causeway: Causeway, user: WebUser, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
 ) -> None:
     user.send_test_event(client_id)

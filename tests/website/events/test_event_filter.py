@@ -19,7 +19,7 @@ def chosen(**fields: str) -> EventFilter:
     return EventFilter.of(lambda name: fields.get(name.replace("from", "from_"), ""))
 
 
-def test_an_empty_filter_matches_everything() -> None:
+def test_an_empty_event_filter_matches_all_events() -> None:
     assert search() == ClientSearch("a-client")
     assert (chosen(client_id="x").is_set, chosen(client_id="x").is_first_page) == (False, True)
 
@@ -43,7 +43,7 @@ def test_unknown_types_states_and_positions_are_ignored() -> None:
         ("9999-12-31T23:59", LAST_SECOND, LAST_SECOND),
     ],
 )
-def test_a_filter_time_is_in_utc_and_covers_its_whole_precision(text: str, since: int, until: int) -> None:
+def test_a_filter_time_is_in_utc_and_includes_the_whole_stated_unit_of_time(text: str, since: int, until: int) -> None:
     assert search(from_=text) == ClientSearch("a-client", since=since)
     assert search(until=text) == ClientSearch("a-client", until=until)
 
@@ -54,7 +54,7 @@ def test_an_invalid_filter_time_is_reported_and_ignored(text: str) -> None:
     assert search(from_=text) == ClientSearch("a-client")
 
 
-def test_an_end_before_the_start_is_reported() -> None:
+def test_a_filter_end_before_the_filter_start_is_reported() -> None:
     assert "before" in chosen(from_="2026-03-02", until="2026-03-01").problems["until"]
     assert chosen(from_="2026-03-01T10:00", until="2026-03-01T10:00").problems == {}
 

@@ -1,4 +1,4 @@
-"""The built-in receiver: its address determines the response, and a button sets it as a client's Events URL."""
+"""The built-in receiver: its address determines its response, and a button sets it as the Events URL of a client."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BODY = b'{"type":"test"}'
 
 
 def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
-    """Return the headers with which the service sends an event to a client."""
+    """Return the signed headers with which the service sends an event to a client."""
     clients = causeway.hub.openbanking.clients
     secrets = clients.events_secrets(clients.get(client_id))
     headers = event_signing.headers(secrets, "an-event", causeway.clock.real.time(), body)
@@ -32,7 +32,7 @@ def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[st
 def received(
     causeway: Causeway, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
 ) -> Response:
-    """Return the receiver's response to a request."""
+    """Send a request to the built-in receiver. Return its response."""
     incoming = Incoming(
         method="POST",
         route="/sandbox/receivers/{client_id}/{behaviour}",

@@ -163,7 +163,7 @@ def path(made: PerformanceChart, name: str) -> str:
 
 
 def columns(text: str) -> list[tuple[float, float, float, float]]:
-    """Return left, top, width and bottom of each column."""
+    """Return the left, top, width and bottom of each column."""
     found = re.findall(r"M([\d.e+-]+) ([\d.]+)h([\d.]+)V([\d.]+)h-[\d.]+z", text)
     assert "".join(re.findall("[Mz]", text)) == "Mz" * len(found)
     return [tuple(float(number) for number in each) for each in found]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The days on the performance page: synthetic days, weeks of a long period, and invalid dates."""
+"""Days on the performance page: synthetic days, weeks of a long period, and invalid dates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.website.web_user import WebUser
 
 
 def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> None:
-    """Store a synthetic day, as a new local stack does."""
+    """Store a synthetic day record, as a new local stack does."""
     invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
     day_records.store_record(causeway.hub.store, invented)
 
@@ -106,7 +106,7 @@ def test_an_invalid_bank_or_day_shows_its_error_at_the_field(
     assert "Today so far" not in visitor.text
 
 
-def test_the_form_shows_invalid_input_again(visitor: WebUser) -> None:
+def test_the_form_shows_the_invalid_input_that_was_entered(visitor: WebUser) -> None:
     visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
     assert visitor.chosen_days() == (OTHER, "2026-02-05", "next &#34;week&#34;")
     assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"

@@ -1,4 +1,4 @@
-"""The performance overview: all banks, the lowest availability first, with a chart of each bank."""
+"""The performance overview: all banks in ascending order of availability, with a chart for each bank."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def measured(
     bank: float = 120,
     invented: bool = False,
 ) -> None:
-    """Store a day whose calls are in its first seconds, unanswered calls first, and build its overview."""
+    """Store a measured day with calls in its first seconds, unanswered calls first. Build the overview of this day."""
     counters = hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered, bank=bank)
     day_records.store_record(causeway.hub.store, replace(record(bic, day, counters), made_up=invented))
     day_overviews.build_overviews(causeway.hub.store, [day], (BIC, OTHER))

@@ -55,7 +55,7 @@ def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: 
     assert [row[0] for row in visitor.table("Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
-def test_a_single_given_day_selects_a_range_of_thirty_days(visitor: WebUser) -> None:
+def test_a_single_given_day_selects_a_range_of_30_days(visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
     assert visitor.chosen_days()[1:] == ("2026-01-01", "2026-01-30")
 
@@ -190,7 +190,7 @@ def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Caus
     assert "Today so far Availability 100 % Down none Error rate 0 % Requests" in visitor.text
 
 
-def test_calls_without_a_request_to_the_bank_are_described_as_not_yet_counted(
+def test_calls_that_sent_no_request_to_the_bank_are_described_as_not_yet_counted(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Attempts are counted by origin and stored without plain-text addresses."""
+"""Attempts are counted by their origin and stored without addresses in plain text."""
 
 from __future__ import annotations
 

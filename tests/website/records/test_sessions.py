@@ -1,4 +1,4 @@
-"""Sessions: visitors and ended sessions have no record, and form tokens are valid in one browser."""
+"""Sessions: visitors and ended sessions have no record, and a form token is valid only in its own session."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_registration_reports_all_errors_at_once(causeway: Causeway, email: str)
 
 
 def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(causeway: Causeway, email: str) -> None:
-    """The stored record has neither a generation nor an address confirmation."""
+    """The stored record has neither a session generation nor an address confirmation."""
     old = {
         "email": email,
         "password_hash": argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD),
