@@ -115,7 +115,6 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
 
     def work() -> None:
         causeway.hub.openbanking.banks.forget()
-        causeway.hub.delivery.queue.__dict__.pop("_client", None)
         causeway.hub.delivery.queue.__dict__.pop("url", None)
         causeway.writes_measurements()
         for delivery_id in [*ids, *ids]:

@@ -197,9 +197,8 @@ def test_the_client_history_shows_the_latest_50_changes(user: WebUser, clients: 
 def test_production_allows_only_the_operator_to_change_authentication_and_security(
     causeway: Causeway, user: WebUser
 ) -> None:
-    causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
-        causeway.hub.settings, stage="prod", public_url="https://hub.example"
-    )
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
+    vars(causeway.hub.openbanking).pop("clients", None)  # the next use creates it with the new settings
     clients, client_id = causeway.hub.openbanking.clients, user.create_client(callback_urls="https://tpp.example/back")
     before = clients.get(client_id)
     path = f"/clients/{client_id}/security"

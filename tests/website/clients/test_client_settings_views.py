@@ -231,9 +231,8 @@ def test_an_archived_client_shows_its_settings_without_forms(user: WebUser, clie
 def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_active_client(
     causeway: Causeway, user: WebUser
 ) -> None:
-    causeway.hub.settings = causeway.hub.openbanking.clients._settings = replace(
-        causeway.hub.settings, stage="prod", public_url="https://hub.example"
-    )
+    causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
+    vars(causeway.hub.openbanking).pop("clients", None)  # the next use creates it with the new settings
     clients, urls = causeway.hub.openbanking.clients, "https://tpp.example/back"
     client_id = user.create_client(callback_urls=urls)
     path = f"/clients/{client_id}/settings"
