@@ -3,8 +3,6 @@
 Restoring the storage in a test also restores the lines. The plugin also checks the running stack's log at the end.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Test payment orders in the format of either protocol version."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any

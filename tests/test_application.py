@@ -1,7 +1,5 @@
 """Chalice's own error responses use the format of the called API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

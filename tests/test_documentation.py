@@ -1,7 +1,5 @@
 """The documents agree with the code: routes, settings, limits, targets, links, and examples."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

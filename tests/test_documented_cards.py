@@ -1,7 +1,5 @@
 """The documents of the card API agree with the tables of actions, fields, codes, lists and states."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The guide to customer files lists every member and limit of the format."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The documents agree with the code on deliveries, events and deferred calls."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import time

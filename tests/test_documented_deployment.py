@@ -1,7 +1,5 @@
 """Every AWS command in the documents on deployment exists and has valid and complete options."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The documents of the card API agree with the code on conversions, transfers and fees."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """The documents of the card API agree with the code on the card network and on reports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The concept pages agree with the protocol's tables of versions, webhooks, limits and errors."""
 
-from __future__ import annotations
-
 import re
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """The security documents name existing tests, and the concept document states the numbers in the code."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The documents agree with the code on the web interface."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Guide tests compare the output with the guide. Values that change in every run may differ."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The emulator in this process returns the same responses as a boto3 client."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the log rules: each rule reports an invalid log sequence and accepts a similar valid log sequence."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from functools import partial

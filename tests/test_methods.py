@@ -1,7 +1,5 @@
 """Methods without a route: HEAD returns the headers of GET and changes no data, OPTIONS lists the allowed methods."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode, urlsplit
 
 import pytest

@@ -1,7 +1,5 @@
 """A test with a missing program is skipped and counted. If programs are required, the test fails."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

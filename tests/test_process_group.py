@@ -1,7 +1,5 @@
 """A command leaves no running processes after its end."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

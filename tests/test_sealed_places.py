@@ -1,7 +1,5 @@
 """Encrypted ("sealed") attributes: the reencryption job lists all of them, and all values can be decrypted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Every response to browsers and programs has security headers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

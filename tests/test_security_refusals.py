@@ -1,7 +1,5 @@
 """Rejected requests that may be attacks are counted by kind and logged."""
 
-from __future__ import annotations
-
 import ast
 import base64
 from collections.abc import Callable, Iterator

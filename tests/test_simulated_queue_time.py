@@ -1,7 +1,5 @@
 """In tests, message delays do not depend on the real time that a test takes."""
 
-from __future__ import annotations
-
 import time
 
 import moto.sqs.models

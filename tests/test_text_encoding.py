@@ -1,7 +1,5 @@
 """Every route rejects headers, queries, paths and forms that are not valid UTF-8. The request changes no data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import quote
 

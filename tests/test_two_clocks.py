@@ -3,8 +3,6 @@
 Each test runs with the other clock ahead and with the other clock behind.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Print the figures of ``docs/figures.md``."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 boto3 is configured for speed: it does not validate parameters, and each client resolves its endpoint once.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

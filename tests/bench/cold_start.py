@@ -4,8 +4,6 @@ A package is unpacked once and is read-only, so one start leaves no files for th
 program) and the boto3 script are packed in the same way and use libraries from the same layer.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import json

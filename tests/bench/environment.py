@@ -1,7 +1,5 @@
 """Child processes of a benchmark, and environment variables that direct AWS calls to them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -4,8 +4,6 @@ texts.
 Card actions run without storage, decisions and audit lines. Only dispatch, validation and serialisation remain.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import statistics

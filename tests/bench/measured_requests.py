@@ -3,8 +3,6 @@
 Each request can be sent only once, so a function prepares a new request for each use.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

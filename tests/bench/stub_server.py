@@ -5,8 +5,6 @@ recorded call gets its recorded response, independent of the emulator's tables. 
 by its tables. ``GET /-/exchanges`` returns the exchanges since its last call. The process prints its two ports.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """The floor and the boto3 script send the same bytes as the service."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

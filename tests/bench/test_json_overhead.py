@@ -1,7 +1,5 @@
 """Bulk orders and card actions execute a limited number of statements."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.json_overhead import PAYMENTS, bulk_order, card_action

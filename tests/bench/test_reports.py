@@ -1,7 +1,5 @@
 """A report page makes the same number of DynamoDB calls for short and long lists."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """In the throughput comparison, boto3 can replay the service's DynamoDB calls repeatedly."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.throughput import WORKS, recorded_calls, script_of

@@ -5,8 +5,6 @@ The conditions of replayed calls are always true, so boto3 never waits for anoth
 process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import threading

@@ -3,8 +3,6 @@
 Some of the screenshots also replace images in docs/images.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Mapping

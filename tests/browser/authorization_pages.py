@@ -1,7 +1,5 @@
 """Browser scenarios for authorizations and payments: the web interface, the bank choice and the bank pages."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Fixtures for browser tests: Chromium, browser windows, and the web application of a TPP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

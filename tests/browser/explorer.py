@@ -1,7 +1,5 @@
 """Helpers for the API explorer in a browser: they open and execute calls on the API screens."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Page checks that return findings (accessibility, dark mode, width, layout shift), and the class for scenarios."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A PSU at the demonstration banks in a browser, and the TPP requests that redirect the PSU to the banks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Browser tests of the bank choice page: search, keyboard use, logos, and the redirects to bank and application."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

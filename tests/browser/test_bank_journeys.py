@@ -1,7 +1,5 @@
 """Browser tests of the demonstration banks' pages: consents, payments and revocations."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """Browsers render every accepted logo, including logos at the cost limit."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """The Cards screen: each action runs with a credential that the user enters once and that the tab stores."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS

@@ -1,7 +1,5 @@
 """The Cards area in a browser: card issuing, the network simulator, and statements, also with the keyboard alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

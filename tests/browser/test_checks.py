@@ -1,7 +1,5 @@
 """Each page check detects the defect for which it is written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

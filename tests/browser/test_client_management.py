@@ -1,7 +1,5 @@
 """Client management and consent revocation with the keyboard alone, with and without JavaScript."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Route
 

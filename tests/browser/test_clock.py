@@ -1,7 +1,5 @@
 """The clock page of a stack with a movable clock, and the notice about a moved clock on all pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Event pages: updates without a reload, the built-in receiver, and resending events with the keyboard."""
 
-from __future__ import annotations
-
 import re
 import threading
 

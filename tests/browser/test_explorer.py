@@ -1,7 +1,5 @@
 """The API explorer: synchronised form and JSON views, search, shortcuts, and next steps after a response."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Budgets of the API screens: the transferred bytes, and the elements that each *Execute* adds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The layout of the API explorer: column widths, column visibility, and folded long content."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

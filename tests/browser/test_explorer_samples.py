@@ -1,7 +1,5 @@
 """The explorer's code samples in curl, Python and JavaScript have the same effect as the *Execute* button."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

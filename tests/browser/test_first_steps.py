@@ -3,8 +3,6 @@
 ``make test`` runs the test that reads a balance at one bank. ``make test-pages`` runs the other tests.
 """
 
-from __future__ import annotations
-
 import secrets
 
 import pytest

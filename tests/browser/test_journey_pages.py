@@ -1,7 +1,5 @@
 """Pages that update without a reload: a consent revoked at the bank, and a payment until its final status."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser import page_checks, psu, user

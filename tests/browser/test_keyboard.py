@@ -1,7 +1,5 @@
 """Keyboard access: a complete call in the API explorer, and the menus of all pages."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Checks of every page of the website and of the demonstration banks."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.page_links import PAGES

@@ -1,7 +1,5 @@
 """Keyboard access to the performance pages: from the overview to a bank and its chart values."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

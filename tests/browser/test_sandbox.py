@@ -1,7 +1,5 @@
 """The web interface for TPP developers: clients, tokens, events and event deliveries."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

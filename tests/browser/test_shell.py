@@ -1,7 +1,5 @@
 """The common layout of all pages: menus, messages and keyboard access, with and without JavaScript."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser import user

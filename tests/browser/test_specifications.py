@@ -1,7 +1,5 @@
 """The API specification screens: calls run with credentials that the user enters once and that remain private."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

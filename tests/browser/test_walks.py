@@ -1,7 +1,5 @@
 """Browser scenarios: their documented names, the README images, and the screenshot command."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from pathlib import Path

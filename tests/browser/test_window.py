@@ -1,7 +1,5 @@
 """Browser errors in a window fail the test unless the test allows these errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A user of the web interface in a browser: account, clients, authorizations and cards."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from pathlib import Path

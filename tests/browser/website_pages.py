@@ -1,7 +1,5 @@
 """Browser scenarios for the web interface, the Cards area and the documentation."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """A Chromium window that opens pages, presses buttons and records all errors. It connects only to the stack."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

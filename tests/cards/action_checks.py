@@ -1,7 +1,5 @@
 """Helpers that call actions and compare the answers with the specification's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

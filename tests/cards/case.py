@@ -1,7 +1,5 @@
 """The definition of an action call with its DynamoDB calls, and the cases of the card network and of the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

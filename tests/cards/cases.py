@@ -1,7 +1,5 @@
 """Cases that call every action of the card API and of the simulator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS

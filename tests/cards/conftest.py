@@ -1,7 +1,5 @@
 """Fixtures of issuers for the card API's tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

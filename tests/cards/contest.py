@@ -1,7 +1,5 @@
 """Helpers that run concurrent requests in several processes of the service."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import threading

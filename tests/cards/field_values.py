@@ -1,7 +1,5 @@
 """Valid and invalid values of request members, by type in the specification's table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

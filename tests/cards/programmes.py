@@ -5,8 +5,6 @@ mark-up of 2.5 %. For 10.00 EUR, an account in pounds pays 8.00 plus 0.20 for th
 pounds and yen. By default, an account has no fees and no limits. The groups in this module add fees and limits.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions that create the records named in complete requests, in the state that each action needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

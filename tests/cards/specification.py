@@ -1,7 +1,5 @@
 """The specification's tables of requests and answers, read from ``specification.txt``, which explains the notation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

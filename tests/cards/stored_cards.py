@@ -1,7 +1,5 @@
 """Checks of stored cards, claims, set-ups and card use, and a normalized form that compares two runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 The checks read the tables without the service's code.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

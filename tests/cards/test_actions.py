@@ -1,7 +1,5 @@
 """Tests that compare every action with the tables, once with all request members and once with the required members."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

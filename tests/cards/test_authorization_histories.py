@@ -1,7 +1,5 @@
 """Random authorization histories from hypothesis, compared with a small model."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections import Counter

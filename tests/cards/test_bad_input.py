@@ -1,7 +1,5 @@
 """Tests of near-valid and hostile input: the answer is a documented error that contains no values of the request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Tests that neither API Gateway nor the service logs bodies, which contain credentials and card data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

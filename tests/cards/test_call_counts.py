@@ -1,7 +1,5 @@
 """Tests of the DynamoDB round trips of every action: at most 2 for reads and 3 for writes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

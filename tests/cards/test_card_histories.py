@@ -1,7 +1,5 @@
 """Random histories of card, PIN and account states from hypothesis, compared with models of the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of concurrent requests: conditional writes create one card, select one winner and count every wrong attempt."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import threading

@@ -1,7 +1,5 @@
 """Tests of parameters that the container injects by name: each parameter names a part of the annotated class."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Tests of the leak search for card data: every planted leak is detected, and no false leak is reported."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """Tests of module loading: the card API is imported at its first use and does not delay answers of other interfaces."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of concurrent payments: no duplicate or uncovered payment, and every account equals the sum of its rows."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Callable, Sequence

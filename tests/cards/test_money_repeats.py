@@ -3,8 +3,6 @@
 The programme manager or the request itself may have changed the records meanwhile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

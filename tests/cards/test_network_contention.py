@@ -1,7 +1,5 @@
 """Tests of concurrent card use: no double spending, no double release, and a consistent ledger."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter

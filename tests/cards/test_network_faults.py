@@ -1,7 +1,5 @@
 """Storage faults during card use: no hold, booking, count or report is duplicated or lost."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

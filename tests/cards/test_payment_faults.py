@@ -3,8 +3,6 @@
 If the outcome is unknown, a retry gets the answer after the schedule has finished the payment.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

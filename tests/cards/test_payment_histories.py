@@ -1,7 +1,5 @@
 """Random payment histories from hypothesis, compared with a small model and the ledger rows."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of retries after a change of the set-up: the stored answer takes precedence over new errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the DynamoDB round trips of each card API and simulator action in a running process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import get_args
 

@@ -3,8 +3,6 @@
 No write is lost, duplicated or incomplete. If the request has a reference, a retry gets the correct answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

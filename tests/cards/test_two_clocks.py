@@ -1,7 +1,5 @@
 """Tests of limits, holds, payments and card lists in two processes whose clocks differ by five seconds."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ Actions with exclusive members have several requests that together contain every
 ``Records``, created by ``request_records`` in the required state or nonexistent.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

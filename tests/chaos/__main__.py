@@ -1,7 +1,5 @@
 """Run the full kill test. The same seed and the same engine produce the same run."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Iterator

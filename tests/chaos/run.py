@@ -3,8 +3,6 @@
 The simulated time advances until no work is due.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import random

@@ -1,7 +1,5 @@
 """A short kill test: killed workers, failing receivers and a full disk lose no data, and a seed reproduces a run."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

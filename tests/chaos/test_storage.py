@@ -1,7 +1,5 @@
 """Tests for the time at which the next message of a queue can be received."""
 
-from __future__ import annotations
-
 import threading
 
 from infra.local.message_queue import Message, MessageQueue

@@ -2,8 +2,6 @@
 consents.
 """
 
-from __future__ import annotations
-
 import random
 import uuid
 from collections.abc import Mapping, Sequence

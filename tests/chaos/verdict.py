@@ -1,7 +1,5 @@
 """Compares the service's guarantees with the calls at receivers, the stored records and the results of TPP calls."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter, defaultdict

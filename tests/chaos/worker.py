@@ -6,8 +6,6 @@ The process kills itself there with ``SIGKILL``, so no cleanup runs. Identifiers
 so the same seed produces the same run.
 """
 
-from __future__ import annotations
-
 import base64
 import multiprocessing
 import os

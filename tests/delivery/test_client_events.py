@@ -1,7 +1,5 @@
 """Tests of the list of events and calls for the owner of a client: each entry once, newest first, in pages."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of delivery plans, which determine the attempt times of a delivery."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

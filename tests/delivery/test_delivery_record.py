@@ -1,7 +1,5 @@
 """Tests of delivery records: conditional writes and indexes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

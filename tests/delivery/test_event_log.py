@@ -1,7 +1,5 @@
 """Tests of the event log: late writes, the content of a cursor, and concurrent writers and readers."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests of the event sender: the bodies of events, and the responses that mark an event as delivered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

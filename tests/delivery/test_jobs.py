@@ -1,7 +1,5 @@
 """The Lambda functions of deliveries."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from functools import partial

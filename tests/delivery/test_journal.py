@@ -1,7 +1,5 @@
 """Tests of the journal, in which operators view and resend deliveries."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace

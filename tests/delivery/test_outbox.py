@@ -1,7 +1,5 @@
 """Tests of the outbox: deliveries are recorded in the transaction of their cause, and queued at least once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Simulations of deliveries in virtual time: an unresponsive receiver does not delay other receivers."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import random

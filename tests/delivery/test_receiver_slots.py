@@ -1,7 +1,5 @@
 """Tests of the slots that limit the parallel deliveries to a receiver, so that no receiver delays other receivers."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS

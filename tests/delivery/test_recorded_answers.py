@@ -1,7 +1,5 @@
 """Tests of stored response excerpts: readable text of limited length without secrets of the request."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.delivery.recorded_exchange import MASK, MAX_RECORDED_BYTES, record_answer

@@ -1,7 +1,5 @@
 """Tests of stored headers: they contain no secrets and have a limited size."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

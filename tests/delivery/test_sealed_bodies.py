@@ -1,7 +1,5 @@
 """Tests of stored bodies: encryption, division into parts that fit into items, and reads that require every part."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.delivery.delivery_record import BODY, Delivery, part_key, record_key

@@ -1,7 +1,5 @@
 """Tests of the sweeper, which queues due deliveries that have no queue message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

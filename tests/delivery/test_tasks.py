@@ -1,7 +1,5 @@
 """Tests of tasks: work that a request delegates to a worker in an encrypted queue message, without a stored record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the worker, which attempts a delivery at the planned times until success or the last attempt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Fixtures for single demonstration banks whose HTTP calls are intercepted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The demonstration banks connected to the service, and their customers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A single demonstration bank: its routes, its table, and payments."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Balances and funds confirmations: every balance type, and the current amounts."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages of an authorization at a demonstration bank."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

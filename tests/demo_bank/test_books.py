@@ -1,7 +1,5 @@
 """Account books: the booking rules generate the same transactions on every machine and at any time."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Due payments are settled every minute. A failing payment does not delay other payments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

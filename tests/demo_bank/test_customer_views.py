@@ -1,7 +1,5 @@
 """The bank's front page, and the pages for a customer's consents, accounts and payments."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import unquote, urlencode, urljoin

@@ -1,7 +1,5 @@
 """Loaded and built-in customers: lookup, atomic replacement, and deletion."""
 
-from __future__ import annotations
-
 import pytest
 from stdnum import iban
 

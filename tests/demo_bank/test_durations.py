@@ -1,7 +1,5 @@
 """The version 2 bank sends a daily report of its customers' confirmation times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Payment execution: payments are confirmed, settled, rejected or expired, and never duplicated."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Simulated faults, selected by name: the result of each fault for a TPP at both fault banks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Payment initiation: the bank's response, and the checks that only the bank can make."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Amounts are parsed without rounding and formatted with the decimals of their currency."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A PSU completes an authorization journey once, in the browser that started it, before it expires."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

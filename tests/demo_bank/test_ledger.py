@@ -1,7 +1,5 @@
 """The ledger: the balance equals the sum of the entries in the current month, the next month, and a year later."""
 
-from __future__ import annotations
-
 from chalicelib.demo_bank import ledger
 from chalicelib.demo_bank.banks import get_bank
 from tests.demo_bank.single_bank import OTHER, PAID, SingleBank

@@ -1,7 +1,5 @@
 """Loaded customers at both banks: balances, transactions and payments in their currencies, and deletion."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any

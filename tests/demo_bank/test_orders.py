@@ -1,7 +1,5 @@
 """Payment records fit into the table, and contain the callback URL of the request."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The pages of a payment at a demonstration bank."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Test references: each reference triggers a failure that a TPP must handle."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Payment status changes are reported to the service every minute."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The installation of the demonstration banks: registration, credentials, logos and addresses."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Lists of payments and transactions: pages, order from newest to oldest, and both parties of every payment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

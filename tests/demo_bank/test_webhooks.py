@@ -1,7 +1,5 @@
 """The webhooks of a demonstration bank: authentication, responses and errors."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Any

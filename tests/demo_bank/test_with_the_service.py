@@ -1,7 +1,5 @@
 """Complete journeys between the banks and the service, with simulated HTTP connections in this process."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from urllib.parse import urlencode, urlsplit

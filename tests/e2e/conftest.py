@@ -1,7 +1,5 @@
 """Fixtures of end-to-end tests: PSU approvals on the running stack, and the results of simulated bank faults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Start the bank with ``.venv/bin/python -m tests.e2e.durable_bank FOLDER``. The f
 ``bank.pem``, and a file ``die-at-…`` for each step at which the process kills itself once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """The parties of an end-to-end test: a TPP, a programme manager, a web browser, PSUs, and banks with a server."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Processes that use the SDK: a bank of ``causeway.bank`` behind two proxies, and ``causeway listen``."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

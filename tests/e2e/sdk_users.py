@@ -1,7 +1,5 @@
 """Programs that use the SDK on the running stack, and the customers who give them consents."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from decimal import Decimal

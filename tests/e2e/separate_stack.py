@@ -1,7 +1,5 @@
 """A separate stack for tests that advance the clock, because the shared stack cannot reset its clock."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Parallel requests to the card API of the running stack execute each reference once."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """The effects of clock advances on the whole stack. The tests share one clock, and each test advances it further."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Both demonstration banks pass the conformance kit on a stack with TLS."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

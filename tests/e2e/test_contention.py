@@ -1,7 +1,5 @@
 """Parallel calls of banks on the running stack: exactly one of several conflicting conditional writes succeeds."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The TPP API of the whole stack returns each customer of the documented customer file with the file's data."""
 
-from __future__ import annotations
-
 import calendar
 import json
 from collections.abc import Iterator, Mapping

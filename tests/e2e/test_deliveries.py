@@ -1,7 +1,5 @@
 """Deliveries on the running stack: retries of events, and outcomes of asynchronous calls."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Iterator

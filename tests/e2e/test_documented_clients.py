@@ -1,7 +1,5 @@
 """The documented examples with OAuth libraries run without changes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 ``test_clock`` covers the fault that takes a day. ``test_late_faults`` covers results that take 20 seconds.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A new process responds to its first request without loading slow libraries."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

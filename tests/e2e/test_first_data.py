@@ -1,7 +1,5 @@
 """The initial data of a new stack: synthetic bank statistics, which exports omit, and a month of card activity."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The commands in the guides print the documented output."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

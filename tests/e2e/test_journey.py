@@ -1,7 +1,5 @@
 """A complete journey on the whole stack, with real HTTP connections, signatures and storage calls."""
 
-from __future__ import annotations
-
 import base64
 import re
 import uuid

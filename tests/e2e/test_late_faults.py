@@ -1,7 +1,5 @@
 """Simulated faults that take 20 seconds. Tests of other modules run at the same time."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib import bootstrap

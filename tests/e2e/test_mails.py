@@ -1,7 +1,5 @@
 """Mails on the running stack: a link in a mail file resets a password."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from pathlib import Path

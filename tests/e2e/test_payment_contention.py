@@ -1,7 +1,5 @@
 """Parallel payments: one payment reaches the bank, a one-time consent is used once, and no report is lost."""
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The commands in the README run without changes."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

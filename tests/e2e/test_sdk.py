@@ -1,7 +1,5 @@
 """The Python SDK on the whole stack: both banks, every simulated fault of a bank, and lost responses."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

@@ -1,7 +1,5 @@
 """A bank of ``causeway.bank`` at the real hub: network faults in both directions, and a process killed at any step."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections import Counter

@@ -1,7 +1,5 @@
 """The Python package on a stack whose clock and keys change. The tests share one clock, and each test advances it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 ``test_sdk_clock`` covers faults that take time. A silent bank takes 20 seconds, in parallel with the other tests.
 """
 
-from __future__ import annotations
-
 import itertools
 import uuid
 from collections.abc import Callable, Iterator, Mapping

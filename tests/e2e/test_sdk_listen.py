@@ -1,7 +1,5 @@
 """``causeway listen`` on the whole stack: real events, and every failure of an event delivery."""
 
-from __future__ import annotations
-
 import random
 import re
 import sys

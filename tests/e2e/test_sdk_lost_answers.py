@@ -1,7 +1,5 @@
 """The Python SDK on a network that loses the response to one call: the bank receives each payment order once."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The SDK's README: its example TPP runs without changes, and all examples pass type checks."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Unmodified OAuth libraries complete the authorization flow from the metadata document."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A stack with TLS: only clients that trust its development CA can connect, and clients can use mutual TLS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

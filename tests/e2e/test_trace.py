@@ -1,7 +1,5 @@
 """The operator's trace and delivery commands on the whole stack, which read its log file."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable

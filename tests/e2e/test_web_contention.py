@@ -1,7 +1,5 @@
 """Parallel browser requests on the running stack take effect once."""
 
-from __future__ import annotations
-
 import re
 import secrets
 from typing import Any

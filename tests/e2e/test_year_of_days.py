@@ -1,7 +1,5 @@
 """A year in clock advances of one day: the statistics of every day are recorded once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Certificate authority bundles are read from a file or S3 once a minute. The last valid bundle remains in use."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rate limits of calls: the burst, the rate per minute, and the retry time for a rejected caller."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 

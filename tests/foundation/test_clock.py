@@ -1,7 +1,5 @@
 """The two representations of a time agree, and the clock of tests changes only by ``advance``."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.foundation.clock import Clock, timestamp

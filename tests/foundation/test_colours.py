@@ -1,7 +1,5 @@
 """The colours of the style sheets have sufficient contrast in light and dark mode."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

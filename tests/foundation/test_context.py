@@ -1,7 +1,5 @@
 """The time limit of a request applies to its AWS calls, retries and parallel calls."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime

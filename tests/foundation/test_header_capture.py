@@ -1,7 +1,5 @@
 """The headers of an outbound call are recorded as sent and received, and only within a recording block."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

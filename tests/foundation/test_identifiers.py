@@ -1,7 +1,5 @@
 """Identifiers and credentials are URL-safe and unique. Credentials are verified by a stored digest."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """JSON is read and written without loss of digits. Invalid JSON is rejected."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from decimal import Decimal

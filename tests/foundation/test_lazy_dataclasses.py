@@ -1,7 +1,5 @@
 """Lazy dataclasses behave like standard dataclasses, but generate their methods on first use."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Logs: one JSON object per line, with the request id, and without values quoted by exceptions."""
 
-from __future__ import annotations
-
 import threading
 
 from chalicelib.foundation import log

@@ -1,7 +1,5 @@
 """Mails: requests to SES, temporary and permanent errors, and the files and log lines of the local stage."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Metrics for CloudWatch follow the specification of the embedded metric format (EMF)."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

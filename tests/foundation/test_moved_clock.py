@@ -1,7 +1,5 @@
 """Movable clock: business time moves only forward, in every process, and only one clock move runs at a time."""
 
-from __future__ import annotations
-
 import threading
 from datetime import UTC, datetime, timedelta
 

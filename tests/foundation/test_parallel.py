@@ -1,7 +1,5 @@
 """Parallel calls run concurrently and return results in order. If one call fails, all other calls still run."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 

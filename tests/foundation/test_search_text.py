@@ -1,7 +1,5 @@
 """A search ignores differences of case and diacritics."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.search_text import fold

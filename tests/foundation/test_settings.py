@@ -1,7 +1,5 @@
 """Settings have defaults for one machine. Errors name the invalid environment variable."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The style sheets take colours, font sizes and spaces from design tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

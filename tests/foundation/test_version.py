@@ -1,7 +1,5 @@
 """The version has a single source, and every output contains this version."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """The container passes arguments to flows by name: each parameter has a part with the annotated class."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property

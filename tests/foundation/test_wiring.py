@@ -1,7 +1,5 @@
 """The dependency container creates a part on first use, from the parts named by its parameters."""
 
-from __future__ import annotations
-
 from dataclasses import field
 
 import pytest

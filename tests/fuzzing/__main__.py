@@ -5,8 +5,6 @@ Inputs for which a parser raises an undocumented error are stored in ``build/fuz
 and are not defects.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Parsers of credentials, and the fixed keys that sign the tokens of the fuzzing corpus."""
 
-from __future__ import annotations
-
 import base64
 from contextlib import suppress
 from datetime import UTC, datetime

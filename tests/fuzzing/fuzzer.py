@@ -4,8 +4,6 @@ Inputs and defects are stored in the folders ``inputs/`` and ``crashes/``. The r
 place in the code, only one defect is written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import sys

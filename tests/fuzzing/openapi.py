@@ -1,7 +1,5 @@
 """Send requests that Schemathesis generates from every OpenAPI document to a stack, and check the responses."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -1,7 +1,5 @@
 """The TPP and the banks that send generated requests to a running stack, and the data that the requests name."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """For each file of the corpus, the parser accepts the input or raises a documented error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

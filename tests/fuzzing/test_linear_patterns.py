@@ -4,8 +4,6 @@ Two constructs take superlinear time. The first is a repeat with more than one p
 reads the same run of characters again from each character of the run.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence

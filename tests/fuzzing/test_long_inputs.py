@@ -4,8 +4,6 @@ The tests count function calls, which do not depend on the machine. Counts exclu
 ``test_linear_patterns`` checks the regular expressions.
 """
 
-from __future__ import annotations
-
 import gc
 import signal
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ Each engine runs two histories. Both histories kill client processes. In the sec
 a while.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 

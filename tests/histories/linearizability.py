@@ -5,8 +5,6 @@ the outcomes match a sequential execution. Each object is checked separately: a 
 linearizable for each object (Herlihy and Wing, 1990).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The checker accepts histories that have a valid order, and rejects histories that have none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Fixtures of the tools' tests: the service with its metrics, a demonstration bank, and cheap password hashes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Reads deployment files: the template, policies, Chalice's configuration, and package pins."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sample operator files: customers of the demonstration banks, and programme managers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Alarm states match the examples in CloudWatch's documentation."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.infra.alarms import Data, State, state

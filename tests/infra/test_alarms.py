@@ -1,7 +1,5 @@
 """Every alarm uses metrics that are written. A fault raises the alarm, and the end of the fault resolves it."""
 
-from __future__ import annotations
-
 import json
 from contextlib import ExitStack
 from typing import Any

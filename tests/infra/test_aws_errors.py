@@ -1,7 +1,5 @@
 """AWS errors are reported as sentences, including at endpoints that are not AWS emulators or lack a service."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables in ``docs/capacity.md`` are consistent with each other and with the memory of functions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from decimal import Decimal

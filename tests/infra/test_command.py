@@ -1,7 +1,5 @@
 """Every command parses its arguments, prints its command line in the help, and handles an interrupt with one line."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import os

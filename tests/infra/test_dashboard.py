@@ -1,7 +1,5 @@
 """The dashboard shows every alarm, and only metrics and log lines that are written."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

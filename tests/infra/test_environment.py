@@ -1,7 +1,5 @@
 """A virtual environment is built beside the old one and replaces it when complete."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

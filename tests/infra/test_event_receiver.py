@@ -1,7 +1,5 @@
 """The event receiver accepts only signed events, ignores duplicates, and waits only for a limited time."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The interpreter of a Python version is found by running it. Otherwise, the error explains the installation."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

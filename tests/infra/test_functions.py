@@ -1,7 +1,5 @@
 """The table of functions agrees with all configuration files, policies, alarms and documents."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 The test sends requests of users, TPPs and banks and records the used rights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Each function has access only to the keys, secrets, logs and traces that it uses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``make help`` and the commands of the targets."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The policies of Lambda functions grant exactly the rights that the functions' calls use."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

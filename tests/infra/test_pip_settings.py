@@ -1,7 +1,5 @@
 """The settings of pip are also applied to uv."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

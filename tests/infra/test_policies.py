@@ -1,7 +1,5 @@
 """The policies cover every table and grant access only to resources of their stage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Long commands report their progress. Terminals show a progress bar. Elsewhere, occasional lines are printed."""
 
-from __future__ import annotations
-
 import io
 import re
 

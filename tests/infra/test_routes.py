@@ -1,7 +1,5 @@
 """In API Gateway's definition, the routes pass every method to the function and do not exceed the quota."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from typing import Any
 

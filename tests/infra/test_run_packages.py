@@ -1,7 +1,5 @@
 """``make run`` and related programs import only packages in ``requirements-run.txt``."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The local servers parse requests strictly by RFC 9112."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from http.server import ThreadingHTTPServer

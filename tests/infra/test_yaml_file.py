@@ -1,7 +1,5 @@
 """Tests of reading YAML files that people write."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra import yaml_file

@@ -7,8 +7,6 @@ In the last part, the first request of each pair crashes at each call, jobs clea
 redeem:0110:0.1 lost"``, after a crash ``"code/redeem, redeem:later:0.1 crash before"``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

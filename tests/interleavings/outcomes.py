@@ -1,7 +1,5 @@
 """Outcomes of requests: responses, calls to other parties, and table changes, without random values."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

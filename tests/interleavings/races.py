@@ -1,7 +1,5 @@
 """Sets of requests that compete for one object of open banking, cards or deliveries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

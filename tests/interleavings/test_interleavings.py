@@ -1,7 +1,5 @@
 """Concurrent requests have the outcome of a sequential execution, for every order of their calls."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 

@@ -6,8 +6,6 @@ they differ in a guide, they must differ in a run. ``…``, with the word before
 other text must be equal.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import os

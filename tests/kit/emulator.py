@@ -4,8 +4,6 @@ An observer answers the service's calls with moto's backends. The module ``table
 also answers the item calls of boto3's clients. The fakes replace the services that the keyring uses.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import secrets

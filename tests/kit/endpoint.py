@@ -4,8 +4,6 @@ The command ``make test-emulator`` runs the end-to-end tests at the endpoint in 
 run have names with a unique prefix and are removed at the end. Other resources at the endpoint are not changed.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

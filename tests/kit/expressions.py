@@ -3,8 +3,6 @@
 An item is a mapping of names to attribute values in wire format (``{"N": "5"}``), binary values in base64.
 """
 
-from __future__ import annotations
-
 import base64
 import operator
 import re

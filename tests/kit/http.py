@@ -1,7 +1,5 @@
 """HTTP servers for tests: valid servers, stacks that only serve ``/health``, and servers that violate HTTP."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket

@@ -1,7 +1,5 @@
 """Malicious inputs for tests: URL hosts in every notation, unpaired surrogates, and state machine runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Log lines and metrics in tests. This plugin provides the fixtures ``caplog`` and ``lines``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

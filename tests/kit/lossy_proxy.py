@@ -1,7 +1,5 @@
 """A proxy that drops connections, loses responses and duplicates requests according to a plan."""
 
-from __future__ import annotations
-
 import itertools
 import socket
 import struct

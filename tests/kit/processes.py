@@ -4,8 +4,6 @@ This plugin skips a test with ``@pytest.mark.needs("curl")`` if the program is m
 skipped tests by program. If the variable ``REQUIRE_PROGRAMS`` is set, as in the merge gate, such a test fails instead.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

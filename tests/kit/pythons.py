@@ -5,8 +5,6 @@ folder's ``.venv/bin/python`` in a forked process, with the caller's arguments, 
 ``run_session`` runs the files named on standard input in one namespace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

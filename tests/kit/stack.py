@@ -3,8 +3,6 @@
 The command prints the fake server's address and runs until its standard input closes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ write replaces the item. Operations that the service does not use raise an error
 a process and on DynamoDB Local.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain

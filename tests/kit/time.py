@@ -1,7 +1,5 @@
 """Time helpers for tests: manual clocks, waits with a long timeout, scheduled jobs, and statement counts."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

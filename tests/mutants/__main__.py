@@ -3,8 +3,6 @@
 The mutation operators are those of cosmic-ray. The tests closest to a module run first, until one test fails.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 import re

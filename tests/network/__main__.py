@@ -1,7 +1,5 @@
 """Run the hub many times over an unreliable network; the seed and the run's number determine each run."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections import Counter

@@ -4,8 +4,6 @@ The hub runs in this process with real connections. The run's clock measures tim
 for late or missing responses, so a slow machine causes no timeouts.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """Tests of a short run: an unreliable network violates no guarantee, and the checks detect hubs with defects."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

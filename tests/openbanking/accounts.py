@@ -1,7 +1,5 @@
 """An AISP that reads accounts immediately or deferred, and faults of the bank such as downtimes and read limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Values that violate the rule of a request member, and boundary values that follow the rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chalicelib.foundation.jsontext import Number

@@ -1,7 +1,5 @@
 """The call measurements of the service, read from its stored counters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from chalicelib.foundation import jsontext

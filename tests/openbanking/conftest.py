@@ -1,7 +1,5 @@
 """The service that the tests of webhooks share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A valid request and a valid response of every webhook, with all members, and the corresponding TPP call."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

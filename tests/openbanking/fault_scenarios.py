@@ -5,8 +5,6 @@ continues as documented and asserts the outcome. The function runs once for each
 each time from the same initial state.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence

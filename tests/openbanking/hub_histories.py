@@ -1,7 +1,5 @@
 """Random histories of a client, a bank and an operator, in which each step is compared with a model."""
 
-from __future__ import annotations
-
 import sys
 import uuid
 from collections import Counter

@@ -1,7 +1,5 @@
 """The parties of a client's history: an event receiver, a scripted bank, and the selection of consents."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections import Counter, defaultdict

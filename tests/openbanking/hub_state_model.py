@@ -4,8 +4,6 @@ A rule changes the model and returns the expected response: the status, and the 
 code with the service.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

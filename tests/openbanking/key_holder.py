@@ -1,7 +1,5 @@
 """A TPP with a key and its signed calls, and the PSD2 certificates of a TPP."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Sample logos: small files of each type, typical SVG drawings, and drawings of the maximum permitted cost."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

@@ -1,7 +1,5 @@
 """Nearly valid and hostile input, and a check that the response is documented."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import settings

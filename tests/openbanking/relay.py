@@ -1,7 +1,5 @@
 """A service with bearers for every scope, which makes the calls of all webhooks. The tests of a module share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -7,8 +7,6 @@ data. A version 2 creditor is mandatory here, since at least one of its numbers 
 object here, as in responses to the TPP.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Tests of attacks on a client with the profile ``fapi2``. Every attack fails, and the error reveals no details."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import timedelta

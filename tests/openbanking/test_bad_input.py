@@ -1,7 +1,5 @@
 """Tests of nearly valid and hostile input: the response is a documented error, and the request changes nothing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import uuid

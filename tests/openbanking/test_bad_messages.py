@@ -1,7 +1,5 @@
 """Tests of nearly valid and hostile orders, queries, reports and responses, which must not cause an internal error."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The number of DynamoDB round trips of each request in the table of the README."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 from urllib.parse import urlencode

@@ -3,8 +3,6 @@
 After a fault, the time of the attempt expires and due deliveries are attempted again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Callable

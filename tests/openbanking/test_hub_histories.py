@@ -1,7 +1,5 @@
 """Tests of random histories of consents, tokens, payments and events, compared with a model of the rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

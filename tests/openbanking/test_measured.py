@@ -1,7 +1,5 @@
 """Tests of measurements: each counted request has a bank, a service and, after a failure, the party at fault."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from typing import Any

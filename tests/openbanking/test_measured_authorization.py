@@ -1,7 +1,5 @@
 """Tests of measurements of consents, from the authorization endpoint to the end, and of calls that are not counted."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """Tests of the measurements of payments and of payment status requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of parallel orders with one X-Request-Id in several processes: only one TPP's order reaches the bank."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from functools import partial

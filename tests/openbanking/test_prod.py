@@ -1,7 +1,5 @@
 """Tests of the stricter rules in production, which require secrets and PKCE."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The other clauses are in ``test_security_profile.py``, ``test_attacks.py``, ``oauth/`` and ``flows/``.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit

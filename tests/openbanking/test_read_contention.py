@@ -1,7 +1,5 @@
 """Tests of parallel unattended reads in several processes: exactly the permitted number reaches the bank."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Tests of the request deadline: late orders are not sent, and late bank responses are recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the profile ``fapi2``: clients must follow the FAPI 2.0 Security Profile in every stage."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 

@@ -1,7 +1,5 @@
 """Tests of lone surrogates in JSON, JWTs and bank responses: the documented error, no change, and no 5xx response."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Tests of a synthetic third version of the bank protocol, which only has to be registered."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Reads the resources of an AWS account from the emulator."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 AWS accepts Chalice's Swagger 2.0 unchanged; moto requires OpenAPI 3 and a description.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

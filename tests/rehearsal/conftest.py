@@ -1,7 +1,5 @@
 """Fixtures for deployment tests: an empty emulator account, and both stages deployed to the account."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

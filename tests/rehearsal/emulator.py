@@ -4,8 +4,6 @@ reading the account's concurrency limit.
 ``.venv/bin/python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

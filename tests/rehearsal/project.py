@@ -1,7 +1,5 @@
 """A copy of the project whose stages can be deployed from this machine to the emulator."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

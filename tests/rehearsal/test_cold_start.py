@@ -1,7 +1,5 @@
 """A deployed cold start imports only a few modules more than a minimal program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

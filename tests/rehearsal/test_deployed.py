@@ -1,7 +1,5 @@
 """``make deploy`` of both stages to one account creates exactly the expected resources."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.delivery.receiver_slots import WORKERS

@@ -1,7 +1,5 @@
 """``make package`` of both stages writes a valid CloudFormation template, and zip files for Lambda's processor."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

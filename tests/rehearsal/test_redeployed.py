@@ -1,7 +1,5 @@
 """Repeated, changed and interrupted deployments of a stage, and its deletion, do not affect the other stage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Every handler in the zip files, unpacked into an empty environment, handles the events of AWS."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

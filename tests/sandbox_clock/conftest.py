@@ -1,7 +1,5 @@
 """Fixtures: a service whose business time can be advanced, and an operator who advances the clock."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Clock advances proceed hour by hour. Each due schedule runs in its hour, and one clock advance runs at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

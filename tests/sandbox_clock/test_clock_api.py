@@ -1,7 +1,5 @@
 """``/sandbox/clock``: authentication, limits of a clock advance, and rejected requests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The clock page: the business time, the form that advances the clock, and rejected clock advances."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.accounts import account_flow

@@ -1,7 +1,5 @@
 """The effects of a clock advance on the service: all due work is executed once, in the hour in which it is due."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

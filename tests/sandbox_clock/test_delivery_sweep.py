@@ -1,7 +1,5 @@
 """The cost of a clock advance with deliveries to unavailable banks, whose circuit breakers remain open."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

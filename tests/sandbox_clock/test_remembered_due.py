@@ -1,7 +1,5 @@
 """Cached due times: they are read again after a write that could change them, and otherwise once a second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Fixtures of the SDK's tests: clocks, event loops, and banks of either version."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """A hub with an event log, and a receiver for forwarded events."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Authorizations: the redirect of the PSU to the bank, and the client's assertions and DPoP proofs."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from typing import Any

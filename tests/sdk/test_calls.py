@@ -1,7 +1,5 @@
 """Every call of the TPP API has an SDK method with the documented parameters and return types."""
 
-from __future__ import annotations
-
 import inspect
 import typing
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Client keys: the hub and the library cryptography accept their signatures, and unsuitable keys are rejected."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

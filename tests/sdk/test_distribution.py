@@ -1,7 +1,5 @@
 """The wheel and the sdist of `make sdk`: their content, and the use of the wheel outside the repository."""
 
-from __future__ import annotations
-
 import email
 import json
 import os

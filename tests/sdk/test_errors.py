@@ -1,7 +1,5 @@
 """SDK errors: every error of the hub has advice, and no error contains a secret."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Events are verified as Standard Webhooks, and parsed to the class of their event type."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import json

@@ -1,7 +1,5 @@
 """``causeway listen`` forwards every event in order with a signature, and a crash loses no event."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

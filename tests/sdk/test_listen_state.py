@@ -1,7 +1,5 @@
 """The state file of ``causeway listen`` preserves the signing secret and the cursor between runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

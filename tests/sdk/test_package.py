@@ -1,7 +1,5 @@
 """The distributed package: generated modules are up to date, type checks pass, and imports are fast."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

@@ -1,7 +1,5 @@
 """SDK payments: all attempts use one Idempotency-Key, and an error reports whether the outcome is known."""
 
-from __future__ import annotations
-
 import pickle
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """SDK reads are retried after temporary failures, and return the classes of the bank's version."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime
 from decimal import Decimal

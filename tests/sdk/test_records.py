@@ -1,7 +1,5 @@
 """SDK records have exact amounts, are immutable, and preserve all members."""
 
-from __future__ import annotations
-
 import dataclasses
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Access tokens are refreshed before expiry, refreshed only once, and never lost."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Requests of the package send its name and version as User-Agent, unless the HTTP client sets a User-Agent."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

@@ -1,7 +1,5 @@
 """Print code metrics, each with its value and its goal. With ``--names``, list the counted names."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

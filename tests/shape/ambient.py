@@ -1,7 +1,5 @@
 """Ambient contexts: request state that a function can read without a parameter."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Detects classes and factories that only store or bind other objects of the containers."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

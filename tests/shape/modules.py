@@ -3,8 +3,6 @@
 ``Names`` resolves names to classes and functions through imports, aliases and tuples.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Storage access in flows and records: calls of the store, handlers of its errors, and the idempotency table."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 

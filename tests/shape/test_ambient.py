@@ -1,7 +1,5 @@
 """Ambient contexts (request state without a parameter) are detected for all forms of imports."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.shape.ambient import OF_THE_PROCESS, ambient_contexts

@@ -1,7 +1,5 @@
 """Classes and factories that only combine objects of the containers are detected."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.shape.collaborators import Collaborators

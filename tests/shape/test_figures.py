@@ -1,7 +1,5 @@
 """Code metrics do not exceed their maximum values. A change may only lower a maximum value."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

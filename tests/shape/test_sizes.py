@@ -1,7 +1,5 @@
 """Tests for counting statements, lines, long modules and long functions."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

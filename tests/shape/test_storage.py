@@ -1,7 +1,5 @@
 """Store writes of flows, handlers of store errors and uses of the idempotency table are detected in all notations."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.shape.modules import Module

@@ -1,7 +1,5 @@
 """Tests for counting the executed files, functions and calls between files. A repeated request has the same trace."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The code that one request executes: files, calls between files, and functions."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import json

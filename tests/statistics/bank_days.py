@@ -1,7 +1,5 @@
 """Test data for the statistics of a bank: counters of calls, as instances write them, and the nightly ingest."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Fixtures for tests of the nightly ingest, and a simulated process that measures calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Counts and durations are summed in any order, stored without zeros, and rounded half up."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from decimal import Decimal

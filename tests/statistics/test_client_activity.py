@@ -1,7 +1,5 @@
 """Client activity: each process writes counts and recent calls, and a page reads the rows of all processes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Records of the current request: its bank, outcome and client, separate from other requests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from math import inf

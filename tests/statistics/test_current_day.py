@@ -1,7 +1,5 @@
 """Statistics of the current day: counts of all instances since midnight, cached for all viewers of a page."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from typing import Any

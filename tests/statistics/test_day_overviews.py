@@ -1,7 +1,5 @@
 """Day overviews: the figures of all banks for a day, built from the day records and rebuilt after changes."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Day records: their figures, their storage, and their queries by bank and by quarter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """UTC days: their hours, ranges, quarters and text format."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 
 import pytest

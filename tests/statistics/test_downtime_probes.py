@@ -2,8 +2,6 @@
 clock changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

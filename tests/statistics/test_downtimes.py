@@ -1,7 +1,5 @@
 """Open downtimes: the instances that write counters record them in any order, and one query reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, timedelta
 

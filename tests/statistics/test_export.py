@@ -1,7 +1,5 @@
 """Both export layouts: one row per day and bank, or one row per bank. Numbers are exact, unknown figures empty."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

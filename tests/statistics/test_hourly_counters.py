@@ -1,7 +1,5 @@
 """Counters of an hour: the sum of several instances' counters does not depend on their order."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from datetime import UTC, date, datetime

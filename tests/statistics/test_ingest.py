@@ -1,7 +1,5 @@
 """The nightly ingest: it creates one record per day from counters and reports, and every run has the same result."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any

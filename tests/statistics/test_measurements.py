@@ -1,7 +1,5 @@
 """Measurements of an instance: counts, write times, and failed writes."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Daily reports that banks are expected to send, and warnings about missing daily reports."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Days are grouped into periods: single days, or weeks for more than 92 days."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Average response times of the last completed day that has a record."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """Slots for slow calls to a bank: their maximum number, their assignment, and their release."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS

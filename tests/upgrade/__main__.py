@@ -3,8 +3,6 @@
 A service in this process with a simulated clock uses an emulator. The file contains the emulator's data.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -4,8 +4,6 @@ The first line has the ``facts`` that a test needs to use the data: credentials,
 the emulator's ``seed``, from which the emulator derives all keys, each ``secret``, and each ``item`` of each ``table``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

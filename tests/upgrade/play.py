@@ -1,7 +1,5 @@
 """Creates records of a release in every table as a TPP, a PSU, a programme manager and an operator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """This version starts with the data of the latest release and can use the data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any

@@ -3,8 +3,6 @@
 The tables are in a separate DynamoDB Local; the queue is in the emulator in this process.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -3,8 +3,6 @@
 The HTTP calls are direct, with a dummy signature, because boto3 would need more processor time than DynamoDB Local.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """Fixtures for users of the web interface, their clients and their cards."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.crypto import passwords

@@ -1,7 +1,5 @@
 """Test data for pages that display statistics: days of banks, and calls of a busy client."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date, timedelta
 from itertools import cycle

@@ -1,7 +1,5 @@
 """The number of DynamoDB calls that each page makes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

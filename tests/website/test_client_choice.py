@@ -1,7 +1,5 @@
 """The client that list pages select if their address contains no Client ID."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Display texts: durations in their largest unit, times in UTC, and advice for each error."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.protocol.errors import Fault, Refusal

@@ -1,7 +1,5 @@
 """The documentation search ranks titles first, then headings, then text."""
 
-from __future__ import annotations
-
 import re
 
 from chalicelib.website import docs_search

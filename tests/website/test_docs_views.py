@@ -1,7 +1,5 @@
 """The documentation on the website: pages, Markdown versions, the search, and the list for language models."""
 
-from __future__ import annotations
-
 import html
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """A form is accepted only if it contains the form token of its session."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

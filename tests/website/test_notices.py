@@ -1,7 +1,5 @@
 """Notices are displayed once after an action. A query parameter cannot display a notice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The OpenAPI documents that the service returns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

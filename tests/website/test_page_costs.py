@@ -1,7 +1,5 @@
 """The size of every page that reads no stored record."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.openapi_documents import SCREENS

@@ -1,7 +1,5 @@
 """Redirects of forms stay within the service, and the menu marks the current page."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website import site

@@ -1,7 +1,5 @@
 """All pages: their content and their security headers."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """List pages: each row is on one page, and page numbers are limited to existing pages."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.pagination import PAGE, paginate

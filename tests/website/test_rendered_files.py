@@ -1,7 +1,5 @@
 """Rendered files: missing files, as in a new clone, and replacement while the service runs."""
 
-from __future__ import annotations
-
 import os
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``/.well-known/security.txt``: the contact for vulnerability reports, if the operator configures a contact."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime, timedelta
 

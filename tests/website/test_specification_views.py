@@ -1,7 +1,5 @@
 """The API specification screens: the page before scripts run, and the credentials on the page."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The start page of a user: clients, latest calls and errors, and the next steps."""
 
-from __future__ import annotations
-
 import re
 
 from chalicelib.foundation.http.outbound import Reply

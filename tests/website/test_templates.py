@@ -1,7 +1,5 @@
 """Page templates: tables on phones, existing icons, no inline code, and size budgets."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of ``POST /api`` and ``POST /simulator`` over HTTP."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

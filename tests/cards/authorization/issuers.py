@@ -4,8 +4,6 @@ Rates and fees are the same as in ``shops``. By default, a card can be used ever
 rules. The groups in this module add restrictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

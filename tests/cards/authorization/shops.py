@@ -5,8 +5,6 @@ dollar rate has no mark-up. There is no rate between euros and yen, and no rate 
 fees and no limits. The groups in this module add fees and limits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of card activity: the rows written for each message, the lists of rows, and the order of rows per card."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal

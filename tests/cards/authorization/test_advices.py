@@ -1,7 +1,5 @@
 """Tests of simulateAdvice and forced response codes, which record decisions made outside the service."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cards.authorization.issuers import advice, cardholder, messages

@@ -1,7 +1,5 @@
 """Tests of authorizations on slow storage: the network gets code 91 in time, and records stay complete and unique."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

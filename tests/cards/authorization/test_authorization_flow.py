@@ -1,7 +1,5 @@
 """Tests of simulateAuthorization: held amounts, limit counts, records and answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

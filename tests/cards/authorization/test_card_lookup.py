@@ -1,7 +1,5 @@
 """Tests of card lookup by current and old numbers, and by credentials with a lower access level."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of PIN, CVC2 and expiry: a wrong entry is counted if it is verified, even if another check declines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

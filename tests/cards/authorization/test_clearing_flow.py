@@ -1,7 +1,5 @@
 """Tests of simulateClearing: every clearing is booked and releases the hold of its authorization."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial

@@ -1,7 +1,5 @@
 """Tests of simulateDispute: the disputed amount is credited at once and reserved until the dispute is won or lost."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import Any

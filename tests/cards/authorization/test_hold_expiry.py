@@ -1,7 +1,5 @@
 """Tests of the job that expires holds: each hold expires separately at its due time, if the amount is still held."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of simulateReversal and simulateExpiry, which return the released amount to the balance and to the limits."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of simulateIncrement: the checks of an increased amount, and the records of the increment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of authorizations during write conflicts: the network gets an answer in time, and records follow later."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Tests of simulateRefund: refunds credit at most the cleared amount, and only to accounts that accept credits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

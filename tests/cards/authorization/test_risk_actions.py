@@ -1,7 +1,5 @@
 """Tests of the actions of risk rules on card use: each action separately, and the records of the rule."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

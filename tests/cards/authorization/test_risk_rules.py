@@ -1,7 +1,5 @@
 """Tests of risk rules: values on both sides of every boundary, windows exact to the second, and combined actions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tests of usage groups: allowed and blocked cases of every channel, merchant category and country."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 A card is found by a keyed hash of its number.
 """
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

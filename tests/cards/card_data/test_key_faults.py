@@ -3,8 +3,6 @@
 The keys are stored in two secrets: card keys and data keys. The KMS unwraps each key.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

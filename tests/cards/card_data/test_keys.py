@@ -1,7 +1,5 @@
 """Tests of card keys: new cards use the latest key version, and the lookup hash is the same after every rotation."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

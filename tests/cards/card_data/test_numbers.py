@@ -1,7 +1,5 @@
 """Tests of card numbers, which consist of the programme's BIN, unpredictable digits and a check digit."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest

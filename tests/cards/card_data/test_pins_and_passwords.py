@@ -1,7 +1,5 @@
 """Tests of PINs: the rules that define simple PINs, and generated PINs."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

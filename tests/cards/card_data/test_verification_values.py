@@ -1,7 +1,5 @@
 """Tests that compare verification values with published examples and with the psec package."""
 
-from __future__ import annotations
-
 import psec
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A receiver for a programme manager's card events."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chalicelib.cards.protocol.card_events import EVENTS

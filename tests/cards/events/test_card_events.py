@@ -3,8 +3,6 @@
 Events are signed and retried until delivered.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of the delivery of card events, which are signed, sent to the current Events URL, and retried."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

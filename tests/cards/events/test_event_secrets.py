@@ -1,7 +1,5 @@
 """Tests of event secrets: the first Events URL creates a secret, and the operator rotates the secret."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

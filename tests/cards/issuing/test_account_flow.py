@@ -1,7 +1,5 @@
 """Tests of accounts: creation, display, programme changes and group assignments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of createCard: a new card, its accounts and its holder get values of the request or of the programme."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

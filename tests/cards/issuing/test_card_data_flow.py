@@ -1,7 +1,5 @@
 """Tests of the card data that a credential can read: plain, masked, encrypted or absent, in every answer."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of cards: activation checks, groups, account-updater participation, designs, PIN and password."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of reissueCard, which replaces a card by a card with the same or a new number and PIN."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

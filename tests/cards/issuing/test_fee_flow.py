@@ -1,7 +1,5 @@
 """Tests of custom fees: payer, amount and record, and the lists of fees and fee groups."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

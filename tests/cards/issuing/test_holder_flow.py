@@ -1,7 +1,5 @@
 """Tests of holders: registered values, and updates that replace, keep or clear fields."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

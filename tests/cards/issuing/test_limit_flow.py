@@ -1,7 +1,5 @@
 """Tests of limits: permitted movements, released usage, and the results of getLimits and getLimitsStatus."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

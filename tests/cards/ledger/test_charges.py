@@ -1,7 +1,5 @@
 """Tests of charges for movements: converted amounts and fees on the account, in transactions and in the ledger."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of refunds, which never exceed the cleared amount, for any division into parts and any rounding."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

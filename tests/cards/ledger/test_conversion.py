@@ -1,7 +1,5 @@
 """Tests of the conversion of amounts: the result is exact and is rounded once, with halves away from zero."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

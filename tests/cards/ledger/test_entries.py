@@ -1,7 +1,5 @@
 """Tests of the ledger: each movement balances in each currency, and balances follow from the entries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

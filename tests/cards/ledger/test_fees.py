@@ -1,7 +1,5 @@
 """Tests of fees: the first matching entry of each code, fixed and percentage parts, minimum, maximum and conversion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction

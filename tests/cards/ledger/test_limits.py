@@ -1,7 +1,5 @@
 """Tests of limits: windows exact to the second, amounts exact to the minor unit, and releases of counted usage."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tests of matching movements with entries of fee, limit and risk groups: a match and a mismatch of each member."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

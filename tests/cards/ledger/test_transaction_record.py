@@ -1,7 +1,5 @@
 """Tests of transactions: rows of an account in the order of recording, and lookup items by id."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

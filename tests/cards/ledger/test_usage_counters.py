@@ -1,7 +1,5 @@
 """Tests of the usage counters of limits: one item for each card, account and holder, and one concurrent writer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of external payment addresses: creation, displayed members and status changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of external payment addresses: lookup by bank-account number, and uniqueness of the numbers."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

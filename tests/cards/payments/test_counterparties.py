@@ -1,7 +1,5 @@
 """Tests of the counterparties of external payments in events and in transaction rows of types 60 to 64."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

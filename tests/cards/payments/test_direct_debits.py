@@ -1,7 +1,5 @@
 """Tests of mandates and direct debits: authorized creditors, payment decisions and processing at the cut-off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of payments between two addresses of this service, which are booked at once without the payment provider."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

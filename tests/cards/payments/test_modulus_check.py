@@ -1,7 +1,5 @@
 """Tests of the modulus check for British account numbers: published examples and edge cases."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

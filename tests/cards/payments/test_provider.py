@@ -1,7 +1,5 @@
 """The placeholder for a missing provider of external payments."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.payments.provider import (

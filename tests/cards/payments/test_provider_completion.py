@@ -1,7 +1,5 @@
 """Tests of faults between a request, the provider and the answer: each payment completes once with one answer."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the schedule that completes waiting payments: each due payment separately, and none before its due time."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.bootstrap import hub

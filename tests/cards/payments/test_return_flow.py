@@ -1,7 +1,5 @@
 """Tests of returns: the permitted actions for each payment, full returns, and rejected returns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

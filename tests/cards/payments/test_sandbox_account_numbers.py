@@ -1,7 +1,5 @@
 """The sandbox's bank-account numbers: valid IBANs and British account numbers, unique per address."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The sandbox's provider: idempotent orders, also under storage faults, and failures on demand."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Tests of inbound payments and of payment results that the simulator creates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of outbound payments: holds, bookings, payment schemes and payments within this service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of portal searches: cards by name, number, holder and status, and activity by response, type and time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

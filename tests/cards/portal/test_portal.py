@@ -1,7 +1,5 @@
 """Tests of the portal: users see their programme manager's cards without a credential, with masked numbers only."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

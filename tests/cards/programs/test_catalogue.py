@@ -1,7 +1,5 @@
 """Tests of set-ups as data: an entry that was stored and read equals the loaded entry."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the rate limit of a credential, which is checked first and returns 8004 with Retry-After."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

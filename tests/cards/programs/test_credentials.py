@@ -1,7 +1,5 @@
 """Tests of credentials of programme managers: three parts, at most two active keys, and no plain text in storage."""
 
-from __future__ import annotations
-
 import hmac
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the set-ups that requests use: they are cached for a minute, and used entries are protected."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the conditions between the fields of a request: required, excluded and ignored fields."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the characters that a card bureau prints: letters, digits and the punctuation of the programme."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS, TRACK_SEPARATORS, is_printable

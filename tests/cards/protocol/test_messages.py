@@ -1,7 +1,5 @@
 """Tests that compare every field of every request with the specification's tables, without storage."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

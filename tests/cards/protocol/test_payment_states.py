@@ -1,7 +1,5 @@
 """Tests of the states of external payment addresses, mandates and payments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the schemes of external payments: selection by method and amount, and the SEPA countries."""
 
-from __future__ import annotations
-
 import pycountry
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests of the states of cards, accounts and PINs: every action from every state, compared with the documentation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tests of every ``status_code`` of the interface, with the causes and the message of the code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from unittest.mock import patch
 

@@ -1,7 +1,5 @@
 """Fixtures with a ledger for the ledger check, and the mismatches that a run of the check finds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the ledger check: consistent records pass, and every change is reported with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace

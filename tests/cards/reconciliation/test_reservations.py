@@ -1,7 +1,5 @@
 """Tests of amounts held or reserved: the records of payments and disputes agree with the rows of the ledger."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.reconciliation.reservations import (

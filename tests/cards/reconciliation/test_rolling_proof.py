@@ -1,7 +1,5 @@
 """Tests of the rolling ledger check: each round checks every account, and mismatches are tracked until repaired."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

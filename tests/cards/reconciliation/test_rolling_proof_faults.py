@@ -1,7 +1,5 @@
 """Tests of storage faults during the ledger check: no false mismatch is reported, and the round has the same result."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 

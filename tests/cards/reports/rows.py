@@ -1,7 +1,5 @@
 """Stored report rows of network messages, with all members and with the required members only."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Tests of getCardsActivity and getFinancialAuthorizes: visible messages, order and paging."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import partial

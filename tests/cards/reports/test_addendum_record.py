@@ -1,7 +1,5 @@
 """Tests of addendums, which the network sends for a transaction and getFinancialDetailAddendums lists."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of report paging during concurrent writes: the pages contain exactly the rows of the final list."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Tests of lists of all cards with late commits: no page skips a row that may still be committed."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Tests of network messages in the reports: every record has the members of its table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

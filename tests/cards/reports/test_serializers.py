@@ -1,7 +1,5 @@
 """Tests of the members of report records: a present value is returned, and a missing value is omitted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any

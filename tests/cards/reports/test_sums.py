@@ -1,7 +1,5 @@
 """Tests of sums of rows: an account's rows add up to its settled balance by the documented rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of getTransactions by card, by account, by card and account, and by transaction id."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

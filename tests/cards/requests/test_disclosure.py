@@ -1,7 +1,5 @@
 """Tests of disclosure: each credential has card data modes, and each reveal writes an audit line without the value."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import replace
 from typing import Any

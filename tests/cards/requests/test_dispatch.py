@@ -1,7 +1,5 @@
 """Tests of the dispatch of requests: order of checks, access rights, and answers to internal failures."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of the records and entries that a request names: foreign and inaccessible records are reported as missing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of queues for contended items: requests for the same item wait for each other, and other requests do not."""
 
-from __future__ import annotations
-
 import threading
 
 from chalicelib.cards.requests.request_context import HotKeyQueues, QueuePlace

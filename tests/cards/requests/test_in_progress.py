@@ -1,7 +1,5 @@
 """Tests of retries during a provider call: a retry waits briefly, gets 8001, and later gets the stored answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of lost transaction responses: the request returns the answer that it wrote, or reports an unknown outcome."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock, patch
 
 import pytest

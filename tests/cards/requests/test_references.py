@@ -1,7 +1,5 @@
 """Tests of ``request_reference_id``: a duplicate request is executed once and gets the stored answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the pages of lists that are completely in memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.requests.request_context import page

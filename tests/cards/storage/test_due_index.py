@@ -1,7 +1,5 @@
 """Tests of due items: each run processes all due items concurrently, and no item delays other items."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Tests of rows ordered by time: their order, date spans, and combined pages of several lists."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

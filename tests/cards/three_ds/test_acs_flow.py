@@ -1,7 +1,5 @@
 """Tests of 3-D Secure: whitelist rules, frictionless outcomes and the cardholder's responses."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

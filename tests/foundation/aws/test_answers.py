@@ -4,8 +4,6 @@ Shapes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Program
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

@@ -1,7 +1,5 @@
 """A call of an AWS service is signed and sent once. The call's error states whether AWS may have executed the call."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

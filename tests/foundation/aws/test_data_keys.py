@@ -1,7 +1,5 @@
 """Data keys have 256 bits. Each data key is bound to its purpose."""
 
-from __future__ import annotations
-
 import boto3
 import pytest
 from botocore.exceptions import ClientError

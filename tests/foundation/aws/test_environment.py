@@ -1,7 +1,5 @@
 """AWS calls use the same endpoints and credentials as boto3 with the same settings."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

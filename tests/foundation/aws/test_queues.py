@@ -1,7 +1,5 @@
 """Queues are addressed by name. One call sends at most ten messages."""
 
-from __future__ import annotations
-
 import boto3
 import pytest
 

@@ -1,7 +1,5 @@
 """A secret is read as it was written. Two concurrent writers cannot overwrite each other's values."""
 
-from __future__ import annotations
-
 import boto3
 import pytest
 

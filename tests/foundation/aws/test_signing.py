@@ -1,7 +1,5 @@
 """AWS signatures equal the signatures of botocore's signer and use the clock of AWS."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Certificates: their identifiers, the comparison of subject names, and the rules of trust."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import ssl

@@ -1,7 +1,5 @@
 """An event receiver has at most two signing secrets. During an overlap, both secrets sign."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from chalicelib.foundation.crypto import event_signing

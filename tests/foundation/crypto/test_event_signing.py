@@ -1,7 +1,5 @@
 """Event signatures follow Standard Webhooks. Its libraries accept valid signatures and reject forged signatures."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """The keyring is created once, rotated without an interruption of service, and cached for one minute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

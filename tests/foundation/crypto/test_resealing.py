@@ -1,7 +1,5 @@
 """The reencryption job encrypts records with the newest data key, survives interruptions, and keeps required keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any

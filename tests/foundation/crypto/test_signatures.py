@@ -1,7 +1,5 @@
 """Signatures match a published test vector, and weak keys are rejected."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess

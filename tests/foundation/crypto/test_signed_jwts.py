@@ -1,7 +1,5 @@
 """Signed JWTs: the accepted keys and algorithms do not depend on the header of the token."""
 
-from __future__ import annotations
-
 import base64
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The vault decrypts a value only with the context of the value's storage location, and detects every changed bit."""
 
-from __future__ import annotations
-
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Every supported DynamoDB condition is serialised in the same way as by boto3."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A condition evaluates to true exactly if DynamoDB would apply a write with the condition."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Items are serialised in the same way as by boto3, and are read back as Python values."""
 
-from __future__ import annotations
-
 import base64
 import json
 from decimal import Decimal, DecimalException

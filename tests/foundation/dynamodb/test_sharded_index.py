@@ -1,7 +1,5 @@
 """Sharded indexes return each row of all shards once, in chronological order."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send

@@ -1,7 +1,5 @@
 """The DynamoDB store: reads, conditions, transactions, retries and failures."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

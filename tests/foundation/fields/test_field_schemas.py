@@ -1,7 +1,5 @@
 """JSON Schemas of the field types of both APIs accept every valid value and reject most invalid values."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

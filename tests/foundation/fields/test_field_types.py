@@ -1,7 +1,5 @@
 """The field types accept valid values. For invalid values they name the member and the rule but not the value."""
 
-from __future__ import annotations
-
 import contextlib
 import tracemalloc
 import unicodedata

@@ -1,7 +1,5 @@
 """IBAN validation gives the same results as python-stdnum."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

@@ -1,7 +1,5 @@
 """Registries: the codes of ISO 4217 and ISO 3166-1."""
 
-from __future__ import annotations
-
 import pycountry
 import pytest
 

@@ -1,7 +1,5 @@
 """User-written text: the permitted characters, and the stricter rules for titles."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.fields import written_text

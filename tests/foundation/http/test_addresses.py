@@ -1,7 +1,5 @@
 """The service may redirect or connect only to certain addresses, which depend on the stage."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address, is_public

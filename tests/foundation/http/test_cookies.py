@@ -1,7 +1,5 @@
 """Cookies have names and flags that depend on TLS. Cookies that earlier releases set are also read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Job blueprints receive parts of the service. Jobs stop before the timeout of their Lambda function."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from chalice.app import Chalice, Rate

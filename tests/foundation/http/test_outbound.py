@@ -1,7 +1,5 @@
 """The limits of outbound calls hold for slow, oversized, redirecting and broken responses."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import itertools

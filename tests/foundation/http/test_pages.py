@@ -1,7 +1,5 @@
 """Web page helpers: forms, cookies, and the security headers that restrict a page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

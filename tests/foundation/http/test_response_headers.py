@@ -1,7 +1,5 @@
 """Response headers are parsed in the same way as by ``http.client``. A malformed header line is rejected."""
 
-from __future__ import annotations
-
 import http.client
 import io
 

@@ -1,7 +1,5 @@
 """Static files are served by names with a content hash. Other files of the folder are not served."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Templates escape all values and raise an error for a missing value."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The address of a visitor is the connection's address, unless a CloudFront secret proves the forwarded address."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Requests and responses at the HTTP edge: bodies, queries, forms, JSON and request ids."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor

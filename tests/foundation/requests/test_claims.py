@@ -1,7 +1,5 @@
 """Claims of names: a name is unclaimed, claimed or answered, and the claim belongs to one request until it expires."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Put

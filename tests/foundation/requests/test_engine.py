@@ -2,8 +2,6 @@
 applied.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from secrets import token_hex
 from typing import Any

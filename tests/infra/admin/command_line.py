@@ -1,7 +1,5 @@
 """Runs the operator's command line inside this process."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

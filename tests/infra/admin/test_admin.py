@@ -1,7 +1,5 @@
 """Operator's command line: effects of commands, errors in one sentence, and secrets that are printed only once."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

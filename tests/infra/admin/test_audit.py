@@ -1,7 +1,5 @@
 """The audit trail records each command with its author, and every change of an exported line is detected."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The operator's command for bank logos, and the number of history days of a bank."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A process that runs one command imports only the modules of its command group."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The operator's commands for certificates of the development CA and for the blocklist."""
 
-from __future__ import annotations
-
 import json
 import stat
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The command line options for client authentication."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The clock commands call the running stack and report errors in one sentence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -1,7 +1,5 @@
 """Titles that look alike have the same skeleton (comparison form). Distinguishable titles have different skeletons."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra.admin.confusables import skeleton

@@ -1,7 +1,5 @@
 """The commands that load, list and delete customers of the demonstration banks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The data key commands reencrypt all records and remove unused keys."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.crypto.resealing import RETENTION_SECONDS, SETTLE_SECONDS

@@ -1,7 +1,5 @@
 """The commands that list, show and resend deliveries."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

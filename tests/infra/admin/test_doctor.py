@@ -1,7 +1,5 @@
 """``doctor`` reports inconsistencies and repairs them only on request. An interrupted run can be resumed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

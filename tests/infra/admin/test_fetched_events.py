@@ -1,7 +1,5 @@
 """The commands for clients that poll events."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra.admin import connection

@@ -1,7 +1,5 @@
 """The ledger commands verify the ledger of a running service, report each inconsistency, and list rows."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

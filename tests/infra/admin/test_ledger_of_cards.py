@@ -1,7 +1,5 @@
 """The ledger commands cover card transactions: holds, disputes, and the expiry of holds."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The commands for payments with an unknown outcome."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

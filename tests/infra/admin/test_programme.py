@@ -1,7 +1,5 @@
 """The commands that load and show programme managers and rotate their keys."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

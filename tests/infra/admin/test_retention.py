@@ -1,7 +1,5 @@
 """Retention of personal data: the documented table is complete. The commands remove only permitted data."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands that create, show and export daily statistics."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

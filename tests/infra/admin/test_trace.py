@@ -1,7 +1,5 @@
 """Trace of a request: the request's log lines, the called banks, the deliveries and the records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

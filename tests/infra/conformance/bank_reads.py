@@ -1,7 +1,5 @@
 """The account of the small test bank and the bank's responses to reads. Faulty banks override a method."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

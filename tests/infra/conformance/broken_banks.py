@@ -1,7 +1,5 @@
 """Test banks with one fault each, and the conformance check that detects the fault."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal

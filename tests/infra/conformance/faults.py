@@ -1,7 +1,5 @@
 """Test banks with one fault each in the authentication of the hub or in lists."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

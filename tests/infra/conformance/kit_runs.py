@@ -3,8 +3,6 @@
 The kit and the bank call each other without connections, except within ``connected``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A conforming test bank of either protocol version. Faulty banks override one of its methods."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import uuid

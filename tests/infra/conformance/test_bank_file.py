@@ -1,7 +1,5 @@
 """The bank file has defaults, and every error is reported with its location."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable
 from pathlib import Path

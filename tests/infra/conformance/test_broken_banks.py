@@ -1,7 +1,5 @@
 """Each broken bank fails the check of its fault and no other mandatory check."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 
 import pytest

@@ -1,7 +1,5 @@
 """In the mode ``browser``, a simulated person follows the printed instructions."""
 
-from __future__ import annotations
-
 import threading
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Tests of the calls that the conformance kit makes to the bank."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the table of conformance checks."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

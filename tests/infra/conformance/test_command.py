@@ -1,7 +1,5 @@
 """The conformance command has documented exit codes, and its errors name a remedy."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

@@ -1,7 +1,5 @@
 """Conforming banks pass every check, including advisory checks."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

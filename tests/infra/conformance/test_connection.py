@@ -1,7 +1,5 @@
 """Conformance checks of bank addresses and TLS versions."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import threading

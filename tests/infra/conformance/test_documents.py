@@ -1,7 +1,5 @@
 """The documentation of the kit agrees with the code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, get_args

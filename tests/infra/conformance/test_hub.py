@@ -1,7 +1,5 @@
 """The conformance kit's hub responds to banks in the same way as the real hub."""
 
-from __future__ import annotations
-
 import json
 import socket
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The conformance kit masks secrets in every notation and in every report."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

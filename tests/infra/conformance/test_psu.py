@@ -1,7 +1,5 @@
 """PSU actions in a conformance run: the command with its exit codes, and the person in a browser."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Skip reasons name the failed check, and the conformance kit does not wait for calls that cannot arrive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO

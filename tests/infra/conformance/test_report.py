@@ -1,7 +1,5 @@
 """Conformance reports in JSON, JUnit XML and HTML."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from html.parser import HTMLParser

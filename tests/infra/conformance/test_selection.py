@@ -1,7 +1,5 @@
 """Selection of the conformance checks to run."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.protocol.versions import VERSIONS

@@ -1,7 +1,5 @@
 """Common mistakes in signatures are detected and explained."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.crypto import signatures

@@ -1,7 +1,5 @@
 """The alternative JSON notation of a valid request is equivalent and differs from re-serialised JSON."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Unusual responses of a bank never cause an internal error of the conformance kit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

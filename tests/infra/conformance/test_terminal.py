@@ -1,7 +1,5 @@
 """Terminal output of a conformance run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The overall result of a conformance run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from infra.conformance.check import Result

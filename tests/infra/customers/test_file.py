@@ -1,7 +1,5 @@
 """All errors of a customer file are reported together with their locations. Error messages do not quote the file."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Loading a customer file is atomic, replaces customers with the same ids, and does not change other customers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The API's stage is throttled and logged after any kind of deployment. Access logs contain no secrets."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

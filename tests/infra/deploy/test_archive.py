@@ -1,7 +1,5 @@
 """Zip files contain compiled modules and are reproducible byte by byte."""
 
-from __future__ import annotations
-
 import importlib.util
 import marshal
 import zipfile

@@ -1,7 +1,5 @@
 """Chalice runs on a complete copy of the application and changes nothing in the project."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

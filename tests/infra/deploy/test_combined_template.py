@@ -1,7 +1,5 @@
 """The combined template has the right names, log groups and dependencies, and no resources of other stages."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

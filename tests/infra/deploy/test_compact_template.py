@@ -1,7 +1,5 @@
 """The compact template of one stage fits into one API call and has the same content as the full template."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A closed endpoint is closed again after a deployment. An open endpoint is not changed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The Lambda layer contains only locked wheels with matching hashes, and only packages that functions import."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import zipfile

@@ -1,7 +1,5 @@
 """The layer contains every library module and data file that deployed code uses."""
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import packages_distributions
 

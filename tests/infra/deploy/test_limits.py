@@ -1,7 +1,5 @@
 """The limits of a stage are consistent in all files. A stage above the limits of the account is not deployed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The lock files contain every distribution with version and hashes for every supported Python version."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Packaging writes one template for a stage and all files that it refers to, or no files."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Wheels and environment markers match the Lambda runtime, independent of the packaging machine."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """The software bill of materials lists every package of a stage and is reproducible."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

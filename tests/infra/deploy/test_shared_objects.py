@@ -1,7 +1,5 @@
 """Shared objects that Lambda's runtime cannot load are detected by their ELF headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The parser of the CloudFormation template, and properties of the template."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """A stack started by a test or the tour is ready, or the error states the reason."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

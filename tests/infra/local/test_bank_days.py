@@ -1,7 +1,5 @@
 """The synthetic days of a new stack are plausible, deterministic and marked, and never replace measured days."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Synthetic month of card use in a new stack: created once by real actions, with a consistent ledger."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta

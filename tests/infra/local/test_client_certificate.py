@@ -1,7 +1,5 @@
 """A client certificate in the format in which API Gateway passes it to the function."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """The local server compresses responses as API Gateway does."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import json

@@ -1,7 +1,5 @@
 """The development CA is created once, is readable only by its owner, and issues certificates for the service."""
 
-from __future__ import annotations
-
 import stat
 from datetime import timedelta
 from pathlib import Path

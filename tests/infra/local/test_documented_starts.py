@@ -1,7 +1,5 @@
 """Each documented ``make run`` command starts a stack with the documented options only."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

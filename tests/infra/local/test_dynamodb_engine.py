@@ -1,7 +1,5 @@
 """DynamoDB engines as processes: readiness, persistent data, and errors at the start."""
 
-from __future__ import annotations
-
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread

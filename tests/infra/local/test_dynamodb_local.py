@@ -1,7 +1,5 @@
 """Error messages if DynamoDB Local is not available."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The selection of the dynoxide program, and messages about other versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

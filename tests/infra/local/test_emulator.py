@@ -1,7 +1,5 @@
 """The emulator process handles one request at a time. During a request, messages can still be sent and received."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The environment variables select the engines of a local stack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Queue consumers and schedules run in the same way as on Lambda."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -1,7 +1,5 @@
 """The sample data of a new stack are created once, in the background. Existing stacks get no sample data."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Iterator

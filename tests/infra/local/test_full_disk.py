@@ -1,7 +1,5 @@
 """A stack on a full disk ends with a message of one sentence. After the restart, its ledger is consistent."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import suppress
 from pathlib import Path

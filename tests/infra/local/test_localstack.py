@@ -1,7 +1,5 @@
 """LOCALSTACK=1 requires a LocalStack server, whose health document is checked first."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The log file of the local stack."""
 
-from __future__ import annotations
-
 import errno
 import json
 import logging

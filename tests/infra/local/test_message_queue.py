@@ -1,7 +1,5 @@
 """The in-memory queue: the cost of a call does not depend on the queue length, and a message wakes one consumer."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

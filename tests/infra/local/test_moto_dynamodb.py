@@ -1,7 +1,5 @@
 """Moto's patched tables through boto3: the cost of a call does not depend on the table size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries by sorted indexes return the same items as moto's search of the whole table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

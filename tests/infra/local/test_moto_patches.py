@@ -1,7 +1,5 @@
 """The patches of moto avoid repeated work and respect transaction tokens."""
 
-from __future__ import annotations
-
 import copy
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The resources of the template can be created twice without errors, at an emulator or at another endpoint."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """A starting stack reuses the users and credentials of an earlier start while they are valid."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Differences between the local HTTP server and Chalice's server."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

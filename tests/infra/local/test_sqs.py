@@ -1,7 +1,5 @@
 """SQS of the emulator: responses, saved messages, and waiting consumers."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Sequence

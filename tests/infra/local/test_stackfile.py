@@ -1,7 +1,5 @@
 """The stack file, with which tools find the running stack."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

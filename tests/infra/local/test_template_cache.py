@@ -1,7 +1,5 @@
 """Compiled templates are cached until the template or the code changes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """The terminal log has one line per request and shows warnings and errors, but no other lines."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

@@ -1,7 +1,5 @@
 """TLS of the local stack: accepted clients, certificates passed to handlers, and slow handshakes."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

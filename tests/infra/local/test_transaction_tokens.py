@@ -1,7 +1,5 @@
 """Transactions are idempotent by their token, as in DynamoDB."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra.local.transaction_tokens import VALID_SECONDS, TokenRefused, TransactionTokens

@@ -1,7 +1,5 @@
 """Load reports list changed entries of groups and rates. Unchanged entries keep their modification time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.cards.programmes import Content, fee, limit, loaded, manager

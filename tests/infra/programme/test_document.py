@@ -1,7 +1,5 @@
 """The document on the programme file explains every member of the format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Programme file: the resulting configuration, and errors with their locations."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

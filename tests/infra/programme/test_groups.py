@@ -1,7 +1,5 @@
 """Fees, limits, regions and special accounts in a programme file: valid values and references."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Loading a programme file applies only the differences, is atomic, and never removes entries in use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

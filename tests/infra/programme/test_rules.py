@@ -1,7 +1,5 @@
 """Usage groups, risk groups and the Events URL in a programme file: valid values and references."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

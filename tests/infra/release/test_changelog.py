@@ -1,7 +1,5 @@
 """The changelog has a short section for the next version and for each release, newest first."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

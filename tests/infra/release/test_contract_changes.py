@@ -1,7 +1,5 @@
 """An API contract change since the last release fails the check unless the changelog names the change."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``make release`` creates a release in a clone of this repository. After an error, the clone is unchanged."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """The rendered folder is written only when inputs have changed, by one process at a time, and atomically."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

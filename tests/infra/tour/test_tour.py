@@ -1,7 +1,5 @@
 """The tour prints requests and responses without secrets. After an error, the tour ends with one line."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tests that the documented response types equal the return types of the flows."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable, Iterator

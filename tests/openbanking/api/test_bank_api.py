@@ -1,7 +1,5 @@
 """Tests of the API for banks: authentication, responses, saved consents, and every error with its code."""
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from collections.abc import Callable

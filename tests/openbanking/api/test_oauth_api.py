@@ -1,7 +1,5 @@
 """Tests of the OAuth metadata and of the endpoints that the metadata lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

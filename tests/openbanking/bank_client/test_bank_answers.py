@@ -1,7 +1,5 @@
 """Tests of bank responses: missing, mistyped and additional members, accepted formats, and failures."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of circuits that all instances share: during an open downtime, a bank gets one probe in 30 seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

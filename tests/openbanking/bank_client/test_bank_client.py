@@ -1,7 +1,5 @@
 """Tests of the bank client: errors returned to the TPP, and masked credentials."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of bank failures: the party at fault, and the part of the bank's message that the TPP receives."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, CircuitOpen

@@ -1,7 +1,5 @@
 """Tests of the circuit breaker: opening of a circuit, duration of the pause, and the probe after the pause."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime

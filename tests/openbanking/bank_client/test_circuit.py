@@ -1,7 +1,5 @@
 """Tests of the circuit of a bank: pauses after failures, responses to TPPs, and storage calls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 The figures are those of docs/deployment.md, Limits.
 """
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """Tests of response members: known identifiers become text with snake_case names, and other members are unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

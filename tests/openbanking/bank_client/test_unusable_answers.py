@@ -1,7 +1,5 @@
 """Tests of unusable responses to payments: the outcome is unknown, and the payment is recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the call limit of clients: 429 with Retry-After, after authentication and before all other work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

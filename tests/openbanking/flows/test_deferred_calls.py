@@ -1,7 +1,5 @@
 """Tests of deferred calls: acceptance, retries within the time limit, and access to the outcome."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the request and response headers in delivery records: complete, and without credentials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

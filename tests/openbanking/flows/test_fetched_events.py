@@ -1,7 +1,5 @@
 """Tests of events that a client fetches: an event is recorded once with its cause and equals a sent event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

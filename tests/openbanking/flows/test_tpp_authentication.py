@@ -1,7 +1,5 @@
 """Tests of client authentication: required secrets, and challenges that name the missing credential."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of events to TPPs: recorded once in the transaction of the cause, signed and retried."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests of DPoP proofs: a proof is valid for one request, one key and one use. Tests of DPoP nonces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of keys from a client's ``jwks_uri``: caching, rotation and concurrent requests."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Tests of client certificates (RFC 8705) and PSD2 certificates (ETSI TS 119 495): subject, issuer and roles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path

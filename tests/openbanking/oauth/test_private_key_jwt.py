@@ -1,7 +1,5 @@
 """Tests of client assertions: signature, audience, expiry and single use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of identifiers: bank responses, consents and requests follow the same rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

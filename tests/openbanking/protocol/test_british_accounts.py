@@ -1,7 +1,5 @@
 """Tests of British account numbers in consents: storing and comparing numbers follow the same rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of consents with the maximum number of identifiers."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests that cause every error code of both versions by a request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of payment statuses: final statuses, and statuses of executed payments."""
 
-from __future__ import annotations
-
 import pytest
 
 from causeway._final_statuses import FINAL_V1, FINAL_V2

@@ -1,7 +1,5 @@
 """Tests of the roles of payment service providers in certificates (ETSI TS 119 495)."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.crypto.certificates import InvalidCertificate

@@ -1,7 +1,5 @@
 """Tests of PSU headers: valid and invalid values."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

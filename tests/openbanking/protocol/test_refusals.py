@@ -1,7 +1,5 @@
 """Tests of the tables of error texts: each sentence is defined once and raised by name with its values."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tests of every call to a bank: valid requests and responses, and every rule of every member."""
 
-from __future__ import annotations
-
 import itertools
 import uuid
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Tests of free text, which reaches the bank unchanged, and of identifiers, which must be printable."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

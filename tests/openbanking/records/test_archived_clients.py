@@ -1,7 +1,5 @@
 """Tests of archived clients: every call is refused, also during a concurrent change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of retried bank requests: each request id has one valid request body and one stored response."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of bank logos: storage and public delivery at a URL that contains the hash of the content."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from typing import Any

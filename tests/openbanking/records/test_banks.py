@@ -1,7 +1,5 @@
 """Tests of the table of banks: concurrent changes, and the time until other processes use a change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache

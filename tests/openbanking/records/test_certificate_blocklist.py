@@ -1,7 +1,5 @@
 """Tests of the certificate blocklist: one entry per certificate, in every notation of issuer and serial number."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.records.certificate_blocklist import (

@@ -1,7 +1,5 @@
 """Tests of the list of a user's clients: order, pages, filters and the number of rows read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of a client's security settings: valid combinations, replaced settings and old records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of the table of clients: credentials, concurrent changes, history and callback URLs."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests of the validity of consents."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.records.consents import Consent

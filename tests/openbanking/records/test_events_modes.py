@@ -1,7 +1,5 @@
 """Tests of the events modes of a client: ``url``, ``poll`` and ``none``."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.records.client_validation import InvalidClient

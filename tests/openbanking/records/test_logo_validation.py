@@ -1,7 +1,5 @@
 """Tests of uploaded logos: the media type is detected, and unsafe or expensive files are refused."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

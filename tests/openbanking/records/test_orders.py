@@ -1,7 +1,5 @@
 """Tests of the request ids of orders: a bank gets only one order with the same X-Request-Id."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of single use: only one of several requests with the same identifier succeeds, even if a response is lost."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of storage faults during authorization and token requests: a retry completes the request without duplicates."""
 
-from __future__ import annotations
-
 import uuid
 from urllib.parse import parse_qs, urlencode, urlsplit
 

@@ -1,7 +1,5 @@
 """Tests of storage faults during the choice of a bank and in lists of banks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 

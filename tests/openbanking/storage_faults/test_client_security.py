@@ -1,7 +1,5 @@
 """Tests of storage faults during client authentication: a retry uses a new assertion and a new proof."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from tempfile import NamedTemporaryFile
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of storage faults during requests of the web interface."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from datetime import timedelta

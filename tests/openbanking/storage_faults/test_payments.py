@@ -1,7 +1,5 @@
 """Tests of storage faults during immediate and deferred payments, and during bank reports."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of storage faults during reads at a slow or unavailable bank: the result is the data or a documented error."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation import jsontext

@@ -3,8 +3,6 @@
 The count equals the number of reads that the bank received, unless a storage response is lost permanently.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Test that the scenarios cover every storage call of requests with every fault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A bank of either version that implements every function, with two accounts."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

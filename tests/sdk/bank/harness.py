@@ -1,7 +1,5 @@
 """A complete bank in this process, and a scripted hub that signs and verifies like the real hub."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """A bank that implements every function passes all required and recommended checks of the conformance kit."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from io import StringIO

@@ -1,7 +1,5 @@
 """A bank whose process crashes at any storage step and restarts loses no data and duplicates no action."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any

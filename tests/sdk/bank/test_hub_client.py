@@ -1,7 +1,5 @@
 """Calls to the hub are signed, use the notation of the version, and are retried with the same request id."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Consent pages, the PSU's decisions, and the revocation of consents."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import MutableMapping
 from typing import Any

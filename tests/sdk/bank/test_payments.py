@@ -1,7 +1,5 @@
 """Payments of a bank: orders are accepted once, payments are booked once, and every status reaches the hub."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import uuid

@@ -1,7 +1,5 @@
 """Signatures match the documentation, and the keys of the hub are cached."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

@@ -1,7 +1,5 @@
 """A payment's status is reported until the hub accepts the report or rejects its content."""
 
-from __future__ import annotations
-
 import json
 
 import httpx

@@ -1,7 +1,5 @@
 """The in-memory storage meets the requirements that the SDK sets for every storage."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

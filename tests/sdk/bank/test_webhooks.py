@@ -1,7 +1,5 @@
 """Webhooks of the hub are processed in the format of the version and within the limits of the consent."""
 
-from __future__ import annotations
-
 import base64
 import json
 import uuid

@@ -1,7 +1,5 @@
 """Account flows: one-time codes, address confirmation and password links, with their limits and lifetimes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Registration and sign-in do not disclose registered email addresses."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

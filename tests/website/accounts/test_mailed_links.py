@@ -1,7 +1,5 @@
 """Mails that confirm addresses and reset passwords do not disclose accounts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The account page: the user's code for the operator, and links that set a password."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

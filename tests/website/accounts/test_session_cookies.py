@@ -1,7 +1,5 @@
 """Session cookies: their attributes, their lifetime, and their deletion."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

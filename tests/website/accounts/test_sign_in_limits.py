@@ -1,7 +1,5 @@
 """Sign-in and registration attempts are limited. Wrong passwords from third parties do not lock out the owner."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

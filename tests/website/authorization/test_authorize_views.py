@@ -1,7 +1,5 @@
 """The authorize page: the choice of client and bank, and the displayed request, which is sent unchanged."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

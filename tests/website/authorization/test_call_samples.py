@@ -1,7 +1,5 @@
 """The journey page displays each call as it was sent: body, curl command, Python program and response."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The payment page limits its status requests to a bank."""
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any
 

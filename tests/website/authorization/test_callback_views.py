@@ -1,7 +1,5 @@
 """The callback page of an authorization: for the user's own and for other journeys, with and without tokens."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

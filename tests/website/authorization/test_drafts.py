@@ -1,7 +1,5 @@
 """Draft ids are reproducible for their owner and differ between owners. A caller cannot choose a draft id."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

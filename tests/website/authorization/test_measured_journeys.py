@@ -1,7 +1,5 @@
 """Calls that the web interface makes to banks are measured like the calls of any TPP."""
 
-from __future__ import annotations
-
 from tests.causeway import Causeway
 from tests.openbanking.call_measurements import measure_counts
 from tests.openbanking.payments import Pisp

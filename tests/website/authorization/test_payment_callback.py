@@ -1,7 +1,5 @@
 """The payment callback page displays the status from the bank instead of the status in the query."""
 
-from __future__ import annotations
-
 import html
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The web interface as a TPP: interrupted exchanges, concurrent refreshes, and the end of a consent."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

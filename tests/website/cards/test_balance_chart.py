@@ -1,7 +1,5 @@
 """The balance chart: its steps are in chronological order and inside the frame, and it has a description."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Access to the Cards area: linked users see only the cards of their programme manager."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 

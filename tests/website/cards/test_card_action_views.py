@@ -1,7 +1,5 @@
 """Linked users issue and manage the cards of their programme manager."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

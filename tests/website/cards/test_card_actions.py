@@ -1,7 +1,5 @@
 """The forms on a card's page depend on the state of the card and on its groups."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.cards.card_actions import offered_actions

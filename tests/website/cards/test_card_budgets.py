@@ -1,7 +1,5 @@
 """Card pages remain within their size budgets even with the maximum amount of content."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.cards.ledger.account_record import Account

@@ -1,7 +1,5 @@
 """The lists in the Cards area: cards and activity, with filters and pages."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The statement of a card account, as a page and as a CSV file."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

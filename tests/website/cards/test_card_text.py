@@ -1,7 +1,5 @@
 """Amounts are displayed and parsed in whole units with the currency's decimals, without rounding."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.website.cards.card_text import InvalidAmount, money, parse_amount

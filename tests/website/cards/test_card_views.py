@@ -1,7 +1,5 @@
 """The page of a card displays balances, transactions and activity."""
 
-from __future__ import annotations
-
 from tests.cards.issuer import EUR, USD, Issuer, NewCard
 from tests.website.web_user import WebUser
 

@@ -1,7 +1,5 @@
 """A country can be entered by name or by code."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.fields.registries import country_numbers

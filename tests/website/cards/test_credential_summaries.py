@@ -1,7 +1,5 @@
 """The client list displays names and call limits of card API credentials, but only to linked users."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The simulator's forms have the fields of their actions and pass entered values unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The simulator on the card page: authorizations, clearings, payments and errors."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The hourly error chart: its scale, columns and description."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

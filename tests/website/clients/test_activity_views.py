@@ -1,7 +1,5 @@
 """The activity page of a client: its latest calls with status and durations, and its errors by kind."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The forms of a client offer every change that the command line offers."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping

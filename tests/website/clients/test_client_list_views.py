@@ -1,7 +1,5 @@
 """The list of a user's clients has filters and pages. Its cost does not depend on the number of clients."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The security page of a client: authentication, requirements for requests and tokens, and secret rotation."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

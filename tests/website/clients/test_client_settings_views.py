@@ -1,7 +1,5 @@
 """The settings of a client: changes, rejected changes, and concurrent edits."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

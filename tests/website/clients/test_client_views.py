@@ -1,7 +1,5 @@
 """Clients are created once and are private to their owner. They can be activated, deactivated and archived."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Consents of a user's own clients: lists, pages and revocation."""
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import urlencode

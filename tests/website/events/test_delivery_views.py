@@ -1,7 +1,5 @@
 """Event deliveries of a user's own clients: lists, pages and resending."""
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import quote, urlencode

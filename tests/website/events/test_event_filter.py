@@ -1,7 +1,5 @@
 """The filter of the events page: its fields, and invalid times."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.delivery.client_events import CLIENT_STATES, LAST_SECOND, ClientSearch

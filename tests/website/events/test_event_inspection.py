@@ -1,7 +1,5 @@
 """The delivery page displays bodies unchanged, truncates long bodies, and omits deleted bodies."""
 
-from __future__ import annotations
-
 from chalicelib.bootstrap import PLANS
 from chalicelib.delivery.delivery_record import BODY, part_key
 from chalicelib.foundation import jsontext

@@ -1,7 +1,5 @@
 """The built-in receiver: its address determines its response, and a button sets it as the Events URL of a client."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

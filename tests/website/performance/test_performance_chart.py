@@ -1,7 +1,5 @@
 """The performance charts: chronological days, gaps without data, and descriptions."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """Days on the performance page: synthetic days, weeks of a long period, and invalid dates."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """The performance overview: all banks in ascending order of availability, with a chart for each bank."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io

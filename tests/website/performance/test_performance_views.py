@@ -1,7 +1,5 @@
 """The performance page of a bank: access, figures, charts, tables, current day, reports and downloads."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Attempts are counted by their origin and stored without addresses in plain text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Journeys are stored encrypted and expire."""
 
-from __future__ import annotations
-
 import json
 import re
 

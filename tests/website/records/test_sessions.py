@@ -1,7 +1,5 @@
 """Sessions: visitors and ended sessions have no record, and a form token is valid only in its own session."""
 
-from __future__ import annotations
-
 import json
 
 from chalicelib.website.records.sessions import LIFETIME

@@ -1,7 +1,5 @@
 """Users: one account per email, email rules, and a hashed password."""
 
-from __future__ import annotations
-
 import argon2
 import pytest
 

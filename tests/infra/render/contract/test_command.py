@@ -1,7 +1,5 @@
 """The contract command writes outdated files, or lists them with ``--check``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

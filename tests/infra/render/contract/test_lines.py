@@ -1,7 +1,5 @@
 """An API contract has one line for each operation, member, type, length, obligation, value and error code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """An API contract file marks changes since the last release and contains every line of the contract."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls of an OpenAPI document in Markdown."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

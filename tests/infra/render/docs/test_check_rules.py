@@ -1,7 +1,5 @@
 """Every rule named by a check links to an existing section."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.openbanking.protocol.version import Version

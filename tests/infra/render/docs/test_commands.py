@@ -1,7 +1,5 @@
 """The commands page is generated from the help of the command line."""
 
-from __future__ import annotations
-
 from infra.render.docs import commands
 from tests.kit.documents import rows, section
 

@@ -1,7 +1,5 @@
 """Renders documents in HTML: headings, tables, code blocks, links, and the parts of long pages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

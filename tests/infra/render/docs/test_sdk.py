@@ -1,7 +1,5 @@
 """The SDK reference lists every public name with its signature, members and valid links."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Types, signatures and docstrings in the notation of the SDK reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import griffe

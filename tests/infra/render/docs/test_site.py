@@ -1,7 +1,5 @@
 """The documents as pages of the website."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parts of long pages, and the part that contains an anchor."""
 
-from __future__ import annotations
-
 import pytest
 
 from infra.render.docs.site_pages import DIVIDED, page_names

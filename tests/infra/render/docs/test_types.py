@@ -1,7 +1,5 @@
 """The short notation of types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

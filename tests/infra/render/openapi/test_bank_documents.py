@@ -1,7 +1,5 @@
 """The documents of banks: tokens in examples, error codes of the bank, and the sign and order of lists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

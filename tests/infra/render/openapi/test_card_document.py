@@ -1,7 +1,5 @@
 """OpenAPI document of the card API: request and response of every action, with schemas that match the models."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import cache

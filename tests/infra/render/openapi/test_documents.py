@@ -1,7 +1,5 @@
 """The OpenAPI documents are generated from the tables, valid and complete, with valid examples."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The docstring below a member provides its description and example, also in subclasses."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from types import ModuleType

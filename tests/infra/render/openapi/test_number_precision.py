@@ -1,7 +1,5 @@
 """Documents that describe amounts explain how to parse JSON numbers without losing digits."""
 
-from __future__ import annotations
-
 import json
 import re
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The SDK generator: types of members, names, and the synchronous client."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of the client certificates of banks: subject, issuer, validity period and blocklist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of the page on which a PSU chooses the bank, for browser requests and pushed requests."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tests of the bank directory: capabilities, availability and response times of each bank."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of notifications to banks: content, successful responses and retries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

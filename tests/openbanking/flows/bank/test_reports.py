@@ -1,7 +1,5 @@
 """Tests of bank reports: formats of payment statuses and daily performance, and errors for invalid formats."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of account approval: the bank receives requests only about accounts that the PSU approved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of authorization requests: permitted parameters, and the use of ``state``."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 

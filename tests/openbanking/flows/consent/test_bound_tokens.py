@@ -1,7 +1,5 @@
 """Tests of sender-constrained tokens: a bound token requires its key, and a refresh keeps the binding."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of expired consents: a revocation succeeds without a change or a notification."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of consent expiry: a TPP gets one event a week before the end of a consent, and a second event at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of token introspection (RFC 7662): a client gets information about its own tokens only."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

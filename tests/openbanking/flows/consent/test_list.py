@@ -1,7 +1,5 @@
 """Tests of a client's list of consents: entries, pages, filters and separation of clients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of pushed authorization requests (RFC 9126): a ``request_uri`` starts one authorization of its client."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 

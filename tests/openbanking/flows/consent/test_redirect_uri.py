@@ -3,8 +3,6 @@
 See RFC 6749, section 4.1.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit

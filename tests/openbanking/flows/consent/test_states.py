@@ -1,7 +1,5 @@
 """Tests of the status query for consents: the status of each consent, and protection of consents at other banks."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of tokens: single use, rotation, retries, and revocation after misuse."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from urllib.parse import urlencode

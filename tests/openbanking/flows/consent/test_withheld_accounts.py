@@ -1,7 +1,5 @@
 """Tests of account lists: the hub removes unapproved accounts and passes on all other data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of deferred payments: a bank receives each payment at most once, and the reported outcome is correct."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

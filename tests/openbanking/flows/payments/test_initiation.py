@@ -1,7 +1,5 @@
 """Tests of payment initiation: idempotency keys, one-time consents, and the outcome after failures."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

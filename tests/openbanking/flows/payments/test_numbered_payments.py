@@ -1,7 +1,5 @@
 """Tests of numeric ids from banks: a number and its digits as text identify the same payment or account."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of payment order rules across members: accounts, amounts, schemes, totals and the callback URL."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

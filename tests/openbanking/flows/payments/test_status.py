@@ -1,7 +1,5 @@
 """Tests of payment statuses: bank reports in any order, TPP responses and events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of unknown payment outcomes: reason codes, status queries, and responses to TPPs and operators."""
 
-from __future__ import annotations
-
 import uuid
 from functools import partial
 from typing import Any

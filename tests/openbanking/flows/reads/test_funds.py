@@ -1,7 +1,5 @@
 """Tests of funds confirmation: response formats of banks, exact comparison, and no additional data in responses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

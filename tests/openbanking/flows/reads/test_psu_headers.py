@@ -1,7 +1,5 @@
 """Tests of PSU headers: immediate and deferred calls send the headers to the bank unchanged."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of account queries: account identifiers, page parameters and periods."""
 
-from __future__ import annotations
-
 import pytest
 
 from chalicelib.foundation.jsontext import loads

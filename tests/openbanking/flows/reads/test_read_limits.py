@@ -1,7 +1,5 @@
 """Tests of the daily limit of unattended reads for each consent, call and account, and of uncounted reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of relayed calls: bank requests, TPP responses, and errors for bank failures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of values that the hub passes on unchanged or without loss of information."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of accounts and payments unknown to the bank, which are errors of the caller and not failures of the bank."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
