@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import pytest
 
@@ -113,13 +114,10 @@ def test_other_threads_use_the_cached_clock_offset_during_a_read(real: ManualClo
         other.join(PATIENCE_SECONDS)
         return 2 * DAY
 
-    reads = [read_slowly, lambda: DAY]
-
-    def read() -> int:
-        return reads.pop()()
-
-    clock = MovedClock(real, read)
+    offset = Mock(return_value=DAY)
+    clock = MovedClock(real, offset)
     assert clock.offset_seconds == DAY
+    offset.side_effect = read_slowly
     real.advance(CACHED_SECONDS)
 
     assert clock.offset_seconds == 2 * DAY
