@@ -35,7 +35,7 @@ class RecordedDeliveries:
 
     @property
     def proof(self) -> Key | None:
-        """The key of the first row. Only these writes create this row."""
+        """The key of the first row, which only the recorded writes create."""
         if not self.operations:
             return None
         first = self.operations[0]

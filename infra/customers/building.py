@@ -13,7 +13,7 @@ from infra.customers.models import WEEKDAYS, AccountPart, CustomerPart, Particul
 
 
 def build_customer(profile: Profile, part: CustomerPart) -> NewCustomer:
-    """Build the customer at one of its banks, with the books of its accounts."""
+    """Create a customer's record at one bank, with the ledger entries of the customer's accounts."""
     accounts = [build_account(profile, account) for account in part.accounts]
     books = {account.account_id: _build_book(each) for account, each in zip(accounts, part.accounts, strict=True)}
     return NewCustomer(Customer(part.id, part.name, part.about, tuple(accounts)), books)

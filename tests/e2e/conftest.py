@@ -72,7 +72,7 @@ def details(answer: Any) -> str:
 
 @contextmanager
 def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
-    """Run the calls of all faults in parallel. Yield their results."""
+    """Run the calls that test each fault in parallel. Yield their results."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
     with ThreadPoolExecutor(_THREADS) as pool:

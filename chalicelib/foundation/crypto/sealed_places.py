@@ -1,4 +1,4 @@
-"""The places of sealed values: table attributes, and the encryption context of their values."""
+"""The table attributes that hold encrypted values, and the encryption context of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of responses and events. Documents and tests read members, rules and examples from these models.
+"""Models of responses and events. The documents and the tests take their members, rules and examples from these models.
 
 At run time, a response is a dictionary. Mypy checks the dictionary against its ``Answer`` type.
 """
