@@ -1,7 +1,6 @@
 """Movable clock: business time moves only forward, in every process, and only one clock move runs at a time."""
 
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
 

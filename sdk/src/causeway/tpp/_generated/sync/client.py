@@ -124,8 +124,7 @@ class Tpp(Caller):
         result.
 
         ``bic`` identifies the bank. ``scopes`` are scopes of the bank's version. ``redirect_uri`` is one of the
-        client's
-        Callback URLs, by default the first. ``consent_type`` is ``reusable`` by default.
+        client's Callback URLs, by default the first. ``consent_type`` is ``reusable`` by default.
 
         The callback contains ``state``, which must be new each time. By default, the hub creates it. ``code_verifier``
         (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production requires. Store it with the

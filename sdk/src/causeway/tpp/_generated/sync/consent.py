@@ -54,8 +54,7 @@ class Consent(Caller):
 
     The access token is refreshed automatically: a minute before it expires, and when the hub refuses it. Concurrent
     callers share one refresh. Store the tokens that ``on_refresh`` gets. If several objects or processes use one
-    consent,
-    pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
+    consent, pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
 
     Answers have the class of the bank's protocol version, determined by the consent's scopes. ``version`` is 1 or 2.
     ``consent_id`` is the hub's id of the consent.
@@ -300,12 +299,9 @@ class Consent(Caller):
         """Initiate a payment (``POST /tpp/payment_initiation``). Open its ``confirmation_url`` in the PSU's browser.
 
         The payment is retried after lost answers and broken connections with one ``idempotency_key``, so that it
-        reaches
-        the bank once. Pass your own key, such as the order number, to be able to retry after a crash: for 24 hours,
-        with
-        the same order. Raises ``OutcomeUnknown`` if the bank may have the payment,
-        ``BankUnavailable`` if it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the
-        bank refused it.
+        reaches the bank once. Pass your own key, such as the order number, to be able to retry after a crash: for 24
+        hours, with the same order. Raises ``OutcomeUnknown`` if the bank may have the payment, ``BankUnavailable`` if
+        it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the bank refused it.
         """
         return self._pay(calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 

@@ -54,10 +54,8 @@ class TokenRefresher:
 
         Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first passed to ``on_refresh``.
         If it fails, its error is raised, and the next call passes the same tokens again. All waiting callers get the
-        error
-        of a failed refresh. A refresh continues if the caller is cancelled, because a refresh token whose answer is
-        lost
-        becomes invalid after a minute.
+        error of a failed refresh. A refresh continues if the caller is cancelled, because a refresh token whose answer
+        is lost becomes invalid after a minute.
         """
         return _waiting.complete(self._renew, used, self._failures)
 
