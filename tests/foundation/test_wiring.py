@@ -1,5 +1,7 @@
 """The dependency container creates a part on first use, from the parts named by its parameters."""
 
+from __future__ import annotations  # a container reads the names of its annotations
+
 from dataclasses import field
 
 import pytest
