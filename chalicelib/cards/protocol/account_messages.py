@@ -92,7 +92,7 @@ class HolderAccountRecord(Answer):
     id: Id
     holder_id: Id
     currency_ison: CurrencyIson
-    """Example: ``978``."""
+    """The currency. Example: ``978``."""
     available_balance: int
     """The available balance, in minor units. Example: ``125000``."""
     settled_balance: int
@@ -100,12 +100,15 @@ class HolderAccountRecord(Answer):
     reserved_balance: int
     """Funds reserved until a dispute is resolved, in minor units. Example: ``0``."""
     account_status: fields.AccountStatus
+    """The account's status."""
     date_updated: N[1, 11]
     """The time of the last account activity, in Unix seconds. Example: ``1795253400``."""
     program_id: Id
+    """The account programme."""
     limit_group_id: Nullable[Id]
     """The limit group; null if none is set."""
     fee_group_id: Id
+    """The fee group."""
     risk_group_id: Id
     """The risk rule group. Example: ``401``."""
 

@@ -235,7 +235,7 @@ class MandateEvent(Answer):
     epm_mandate_id: Id
     """The mandate. Example: ``100000108``."""
     state: fields.MandateState
-    """Example: ``"A"``."""
+    """The new state. Example: ``"A"``."""
     epm_address_id: Id
     creditor_name: ANS[1, 70]
     """The creditor's name. Example: ``"Riverside Gym"``."""

@@ -252,6 +252,7 @@ class ReissueCard(WithEmbossing):
     """The card's risk rule group; by default unchanged if the programme allows it, otherwise the programme's first."""
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
+    """Second embossed line."""
     auto_conversion: Flag | None = None
     """Whether transactions in currencies without an account are charged to the default account, or declined; unchanged
     when absent.

@@ -1,6 +1,6 @@
 """Messages of the four holder actions (specification, Holder operations), and the holder block."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from chalicelib.cards.protocol.fields import (
     ANS,
@@ -169,9 +169,8 @@ class UpdateHolder(HolderFields):
 
     holder_id: Id
     """The holder. Example: ``100000017``."""
-    if TYPE_CHECKING:  # described anew: declared, they would change places
-        country_ison: CountryIson | None = None
-        """The country; ignored if the programme forbids changing it."""
+
+    """Inherited ``country_ison``: The country; ignored if the programme forbids changing it."""
 
 
 class GetHolder(Request):
@@ -198,28 +197,52 @@ class HolderRecord(Answer):
     id: Id
     """The holder. Example: ``100000017``."""
     title: ANS[1, 7] | None
+    """The holder's title."""
     holder_type: HolderTypeWord
+    """The type of holder."""
     access_level: Level
     """The minimum access level that can see the holder. Example: ``0``."""
     business_name: ANS[1, 50] | None
+    """The business's name."""
     first_name: AS[1, 50]
+    """The first name."""
     last_name: AS[1, 50]
+    """The last name."""
     address_line_1: ANS[1, 100]
+    """First line of the address."""
     address_line_2: ANS[1, 100] | None
+    """Further line of the address."""
     address_line_3: ANS[1, 100] | None
+    """Further line of the address."""
     address_line_4: ANS[1, 100] | None
+    """Further line of the address."""
     country_ison: CountryIson | None
+    """The country."""
     zip_code: ANS[1, 9]
+    """The postal code."""
     city: ANS[1, 50]
+    """The town."""
     state: ANS[1, 50] | None
+    """The state or county."""
     phone_number: Phone
+    """The telephone number, digits only."""
     email: ANS[6, 100] | None
+    """The email address."""
     date_of_birth: Day | None
+    """The date of birth."""
     ip_address: ANS[7, 15] | None
+    """The IP address from which the holder registered."""
     industry_id: N[1, 4] | None
+    """The business's industry."""
     date_of_company_incorporation: Day | None
+    """The date of incorporation."""
     kyc_completion_level: N[1] | None
+    """The level of identity verification."""
     kyc_document_expiration_date: Day | None
+    """The expiry date of the identity document."""
     additional_charset_id: N[1, 10] | None
+    """Additional characters allowed in names; stored only."""
     holder_limit_group_id: Id | None
+    """The holder's limit group."""
     holder_locale: AS[1, 15] | None
+    """The holder's language."""

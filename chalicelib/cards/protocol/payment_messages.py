@@ -1,7 +1,7 @@
 """Messages of the eleven external payment actions (specification, External payment operations), and their records."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import (
@@ -29,10 +29,11 @@ class _Assignment(Request):
     currency_ison: CurrencyIson
     """The address's currency: that of the method."""
     country_ison: CountryIson | None = None
-    """Example: ``276``."""
+    """The address's country; default: the holder's. Example: ``276``."""
     card_id: Id | None = None
+    """A card of the account, recorded in transactions; its limits also apply."""
     account_name: ANS[1, 70] | None = None
-    """The account name shown to other parties. Example: ``"Ada Okafor"``."""
+    """The account name shown to other parties; default: the holder's name. Example: ``"Ada Okafor"``."""
     risk_score: N[1, 20] | None = None
     """Your own assessment; stored."""
 
@@ -42,13 +43,6 @@ class AssignExternalPaymentAddress(_Assignment):
 
     account_id: Id
     """The account. Example: ``100000025``."""
-    if TYPE_CHECKING:  # described anew: declared, they would change places
-        country_ison: CountryIson | None = None
-        """The address's country; default: the holder's."""
-        card_id: Id | None = None
-        """A card of the account, recorded in transactions; its limits also apply."""
-        account_name: ANS[1, 70] | None = None
-        """The account name shown to other parties; default: the holder's name."""
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
@@ -56,13 +50,12 @@ class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
 
     special_account_id: Id
     """The special account. Example: ``802``."""
-    if TYPE_CHECKING:  # described anew: declared, they would change places
-        country_ison: CountryIson | None = None
-        """The address's country; default: the special account's."""
-        card_id: Id | None = None
-        """A card to record in transactions."""
-        account_name: ANS[1, 70] | None = None
-        """The account name shown to other parties; default: the special account's. No example."""
+
+    """Inherited ``country_ison``: The address's country; default: the special account's."""
+    """Inherited ``card_id``: A card to record in transactions."""
+    """Inherited ``account_name``: The account name shown to other parties; default: the special account's.
+    No example.
+    """
 
 
 class CancelExternalPaymentMandate(Request):
@@ -205,6 +198,7 @@ class AddressRecord(Answer):
     bic: AN[8, 11] | None
     """The bank's BIC of a SEPA address. Example: ``"CSWYDE2X"``."""
     account_name: ANS[1, 101]
+    """The account name shown to other parties."""
     direct_credit_enabled: Flag
     """Whether Bacs direct credits are accepted."""
     direct_debit_enabled: Flag
@@ -214,6 +208,7 @@ class AddressRecord(Answer):
     outbound_enabled: Flag
     """Whether outbound payments are allowed. Example: ``1``."""
     epm_method_id: fields.EpmMethod
+    """The payment method."""
     epm_type_id: fields.EpmType
     """The type of account identifiers. Example: ``2``."""
     account_id: Id
@@ -248,20 +243,30 @@ class OwnBankAccount(Answer):
 
     id: Id
     account_number: str
+    """The account number of a UK address."""
     account_name: ANS[1, 101]
+    """The account name shown to other parties."""
     iban: str
+    """The IBAN."""
     sort_code: str
+    """The sort code of a UK address."""
     bic: str
+    """The bank's BIC of a SEPA address."""
 
 
 class OtherBankAccount(Answer):
     """The destination of a payment."""
 
     account_number: AN[1, 26] | None
+    """The payee's account number in the UK."""
     account_name: ANS[1, 70]
+    """The payee's name."""
     iban: AN[15, 34] | None
+    """The payee's IBAN."""
     sort_code: AN[6] | None
+    """The sort code of the payee's account in the UK."""
     bic: AN[8, 11] | None
+    """The BIC of the payee's bank."""
 
 
 class TransferRecord(Answer):
@@ -304,7 +309,6 @@ class TransferWithDestination(TransferRecord):
     """The payee's account, as a single object with the known values.
     Example: ``[{"account_name": "Lantern Books", "iban": "DE89370400440532013000"}]``.
     """
-    transaction_id: Id | None
-    """No example."""
-    trans_link: ANS[1, 36] | None
-    """No example."""
+
+    """Inherited ``transaction_id``: No example."""
+    """Inherited ``trans_link``: No example."""

@@ -385,6 +385,7 @@ class AddendumRecord(Answer):
     transaction_id: Id
     """The transaction. Example: ``100000116``."""
     addendum_type: ANS[1, 50]
+    """The type of addendum, in the network's terms."""
     date_imported: N[1, 11]
     """When it was recorded, in Unix seconds. Example: ``1795253400``."""
     data: fields.SmallObject

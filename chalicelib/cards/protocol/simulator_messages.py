@@ -1,7 +1,7 @@
 """Messages of the sandbox simulator: a card network, an access control server, other banks and the payment provider."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from chalicelib.cards.protocol import fields
 from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, Digits, Flag, Id, N, Range
@@ -83,9 +83,8 @@ class SimulateAuthorization(_CardUse):
 
     force_response_code: fields.ResponseCode | None = None
     """Respond with this code, without any checks and without counting incorrect PINs."""
-    if TYPE_CHECKING:  # described anew: declared, they would change places
-        pin: Digits[4] | None = None
-        """Example: ``"4917"``."""
+
+    """Inherited ``pin``: Example: ``"4917"``."""
 
 
 class SimulateAdvice(_CardUse):
@@ -145,11 +144,8 @@ class SimulateClearing(AtMerchant):
 class SimulateRefund(SimulateClearing):
     """simulateRefund: the shop refunds money."""
 
-    if TYPE_CHECKING:  # described anew: declared, they would change places
-        amount: N[1, 15]
-        """The amount refunded, in minor units. Example: ``500``."""
-        final: Flag | None = None
-        """Accepted, without effect."""
+    """Inherited ``amount``: The amount refunded, in minor units. Example: ``500``."""
+    """Inherited ``final``: Accepted, without effect."""
 
 
 class SimulateDispute(Request):
@@ -184,6 +180,7 @@ class Authorization(Answer):
     authorize_id: Id
     """The message. Example: ``100000074``."""
     trans_link: ANS[1, 36]
+    """Links all messages of a transaction, from authorization to clearing."""
     response_code: fields.ResponseCode
     """The issuer's response."""
     auth_code: AN[6] | None
@@ -229,6 +226,7 @@ class Cleared(Answer):
     transaction_id: Id
     """The transaction."""
     trans_link: ANS[1, 36]
+    """Links all messages of a transaction, from authorization to clearing."""
     holder_amount: int
     released_amount: int
     available_balance: int

@@ -159,8 +159,7 @@ class InitAuthorizationV2(_Camel, InitAuthorization):
 class SaveConsentV2(_Camel, SaveConsent):
     """``/bank/v2/consent``."""
 
-    scopes: Annotated[list[AN[64]], Field(max_length=64)]
-    """Example: ``["accounts"]``."""
+    """Inherited ``scopes``: Example: ``["accounts"]``."""
 
 
 class RevokeTokenV2(_Camel, RevokeToken):

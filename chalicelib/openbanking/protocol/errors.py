@@ -290,6 +290,7 @@ class Error(TypedDict):
     code: Annotated[AN[255], Field(json_schema_extra={"enum": list(VERSION_2)})]
     """The error code. Example: ``"FORMAT_ERROR"``."""
     title: AN[2048]
+    """A description of the error for people; its wording may change."""
     timestamp: Timestamp
     """When the error occurred. Example: ``"2026-11-21T09:30:00+00:00"``."""
     requestId: Uuid

@@ -360,6 +360,7 @@ class ConsentStatesAnswer(TypedDict):
     """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
 
     consents: list[BankConsent]
+    """The consents."""
 
 
 class Success(TypedDict):

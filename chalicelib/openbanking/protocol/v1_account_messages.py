@@ -62,6 +62,7 @@ class Balance(OpenMessage):
 
     id: BankNumber[20]
     name: Text[20]
+    """The account's name."""
     balance: N[50]
     """The balance, with a dot as decimal separator. Example: ``"1250.75"``."""
     currency: A[3]
@@ -71,6 +72,7 @@ class BalancesAnswer(OpenMessage):
     """An account's balance, as a list."""
 
     accounts: list[Balance]
+    """The accounts."""
 
 
 def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
@@ -107,12 +109,14 @@ class PaymentParty(OpenMessage):
     card_number: N[19] | None = None
     """The card's number, masked by the bank. Example if sent: ``"4111110000001111"``."""
     currency: AN[3] | None = None
+    """The currency."""
 
 
 class PartyWithCurrency(PaymentParty):
     """A party with a mandatory currency: all senders and, in lists, all receivers."""
 
     currency: AN[3]
+    """The currency."""
 
 
 class PaymentData(OpenMessage):
@@ -187,6 +191,7 @@ class Paginator(OpenMessage):
     limit: N[3]
     """The maximum number of payments per page. Example: ``100``."""
     current_page: N[3]
+    """The page number."""
 
 
 class PaymentsAnswer(OpenMessage):

@@ -10,7 +10,7 @@ from chalicelib.foundation.fields.decimal_rules import decimal, exact_sum
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
-from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankPaymentId
+from chalicelib.openbanking.protocol.bank_identifiers import BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.fields import (
@@ -191,10 +191,8 @@ class InitiationAnswer(OpenMessage):
 class FundsAccount(AccountRequest):
     """The account to check."""
 
-    iban: Iban | None = None
-    """Example: ``"GB10DEMO04000431926801"``."""
-    account_id: AN[LONGEST_ID] | None = None
-    """Example if sent: ``"1031926801"``."""
+    """Inherited ``iban``: Example: ``"GB10DEMO04000431926801"``."""
+    """Inherited ``account_id``: Example if sent: ``"1031926801"``."""
 
 
 class FundsAmount(InCurrency):
@@ -249,3 +247,4 @@ class _FundsAmounts(Message):
     """A balance to compare, which must be a number."""
 
     balance: N[200]
+    """The balance, with a dot as decimal separator."""

@@ -183,6 +183,7 @@ class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank."""
 
 
 class StatusAnswer(OpenMessage):

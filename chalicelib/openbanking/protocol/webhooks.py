@@ -12,7 +12,6 @@ from typing import Any, Literal, TypedDict
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.fields import AN
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.scopes import Scope, Service
 
@@ -40,8 +39,9 @@ class Nothing(Message):
 class TokenEnded(RevokeToken):
     """``/revoke_token``: the TPP, the operator or the service has ended the consent of a token."""
 
-    access_token: AN[512]
-    """The token of the consent that has ended, as issued to the bank and as in X-Auth-Token."""
+    """Inherited ``access_token``: The token of the consent that has ended, as issued to the bank and as in
+    X-Auth-Token.
+    """
 
 
 class Acknowledgement(OpenMessage):

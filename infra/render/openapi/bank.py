@@ -139,6 +139,12 @@ def _token() -> str:
     return token
 
 
+def webhook_purpose(version: Version, row: Webhook) -> Purpose:
+    """Return the purpose of a webhook. Raises: LookupError, if its row has no docstring."""
+    of_all_versions = row is version.revoke_token
+    return row_docs.purpose(row.path, v1_version.__name__ if of_all_versions else version.load_webhooks.__module__)
+
+
 class _BankOperations:
     """Builds the operations of one protocol version."""
 
@@ -194,7 +200,7 @@ class _BankOperations:
     def webhook(self, row: Webhook) -> Json:
         """Return the operation for a webhook to the bank."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
-        purpose = row_docs.purpose(row.path, self._version.load_webhooks.__module__, v1_version.__name__)
+        purpose = webhook_purpose(self._version, row)
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
         return {
             **_operation_head(
@@ -218,7 +224,7 @@ class _BankOperations:
     # -- inside
 
     def _purpose(self, call: BankCall) -> tuple[str, str]:
-        purpose = row_docs.purpose(call.name, bank_calls.__name__)
+        purpose = row_docs.purpose_of(call, bank_calls.__name__)
         return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:

@@ -1,8 +1,8 @@
 """Checks that all described elements have a docstring, without rendering the documents. ``make lint`` runs this check.
 
-A message's members need docstrings of their own or of a member of the same name in the module. Calls, webhooks and
-refusals need a docstring below their table row, and card actions one in their function. Events need a meaning in their
-row.
+A message's members need docstrings of their own or of a member of the same name and type in the module. Calls, webhooks
+and refusals need a docstring below their table row, and card actions one in their function. Events need a meaning in
+their row.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, is_typeddict
+from typing import Any
 
 from pydantic import BaseModel
+from typing_extensions import is_typeddict
 
 from chalicelib.cards import protocol as cards_protocol
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS as CARD_EVENTS
 from chalicelib.openbanking import protocol as openbanking_protocol
-from chalicelib.openbanking.protocol import bank_calls, v1_version, webhooks
+from chalicelib.openbanking.protocol import bank_calls, webhooks
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra import command
-from infra.render.openapi import member_docs, own_calls, row_docs
+from infra.render.openapi import bank, member_docs, own_calls, refusal_cases, row_docs
 from infra.render.openapi.cards import purposes
 
 Describe = Callable[[], object]
@@ -39,9 +40,10 @@ def missing() -> Iterator[str]:
             describe()
         except LookupError as error:
             yield str(error)
-    of_cards: dict[str, str] = {name: row.meaning for name, row in CARD_EVENTS.items()}
-    events = of_cards | {name: row.meaning for name, row in own_calls.EVENTS.items()}
-    yield from (f"{name} has no meaning: add it to its row" for name, meaning in events.items() if not meaning)
+    meanings = {str(name): row.meaning for name, row in CARD_EVENTS.items()} | {
+        str(name): row.meaning for name, row in own_calls.EVENTS.items()
+    }
+    yield from (f"{name} has no meaning: add it to its row" for name, meaning in meanings.items() if not meaning)
 
 
 def _members() -> Iterator[Describe]:
@@ -55,12 +57,13 @@ def _members() -> Iterator[Describe]:
 
 
 def _rows() -> Iterator[Describe]:
-    paths = [*(call.path for call in webhooks.RELAYED), *(call.path for call in webhooks.PAYMENTS)]
-    yield from (partial(row_docs.purpose, path, webhooks.__name__) for path in paths)
-    yield from (partial(row_docs.purpose, call.name, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
+    calls = (*webhooks.RELAYED, *webhooks.PAYMENTS)
+    yield from (partial(row_docs.purpose_of, call, webhooks.__name__) for call in calls)
+    yield partial(row_docs.purpose, "STATUS_PATH", webhooks.__name__)
+    yield from (partial(row_docs.purpose_of, call, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
     for version in VERSIONS.values():
-        places = (version.load_webhooks.__module__, v1_version.__name__)
-        yield from (partial(row_docs.purpose, row.path, *places) for row in version.webhooks)
+        yield from (partial(bank.webhook_purpose, version, row) for row in version.webhooks)
+    yield from (case.when for case in refusal_cases.CASES.values())
 
 
 def _actions() -> Iterator[Describe]:

@@ -6,7 +6,13 @@ A docstring has a sentence, an example in JSON, or both. A name in capitals is a
     \"\"\"The bank's country. Example: ``"DE"``.\"\"\"
 
 ``Example if sent`` excludes the member from the example of the message. ``No example.`` omits the member's example.
-If a class does not describe a member, its bases or the first member of the same name in the module describe it.
+If a class does not describe a member, its bases describe it. A class describes an inherited member again in a docstring
+that names the member, which changes neither its type nor its place::
+
+    \"\"\"Inherited ``country``: The country of the bank's head office.\"\"\"
+
+Otherwise, the first member of the same name in the module provides the example. It provides the sentence only if it has
+the same type, optional or not, and if both classes are models or both are typed dictionaries.
 """
 
 from __future__ import annotations
@@ -19,13 +25,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from infra.render.openapi import example_values
 
 UNKNOWN = object()
 """No docstring has an example."""
+_INHERITED = re.compile(r"Inherited ``(\w+)``: (.+)")
+_NOT_REQUIRED = re.compile(r"^NotRequired\[(.+)\]$")
 _DOCSTRING = re.compile(r"(.*?) ?(?:(No example)|Example( if sent)?: ``(.+)``)\.")
 
 
@@ -37,19 +45,19 @@ class MemberDoc:
         sentence: the member's meaning, without a full stop; empty if the docstring has only an example.
         example: the member's example in JSON, ``null`` for none; empty if the docstring has only a sentence.
         is_rare: whether the example of the message omits the member.
+        kind: the member's type as declared, without ``| None`` and ``NotRequired``; empty for an inherited member.
     """
 
     sentence: str = ""
     example: str = ""
     is_rare: bool = False
-
-
-Members = Mapping[str, MemberDoc]
+    kind: str = ""
 
 
 def sentence(model: type, member: str) -> str:
     """Return a member's meaning, without a full stop. Raises: LookupError, if no docstring describes the member."""
-    found = next((each.sentence for each in _all_docs(model, member) if each.sentence), None)
+    docs = chain(_declarations(model, member), _namesakes_of_same_kind(model, member))
+    found = next((each.sentence for each in docs if each.sentence), None)
     if found is None:
         raise LookupError(f"{model.__module__}.{model.__name__}.{member} has no docstring: add it below the member")
     return found
@@ -60,8 +68,8 @@ def example(model: type, member: str, *, is_object: bool) -> Any:
 
     The example of an object consists of its members' examples, unless the object has its own example.
     """
-    docs = _declarations(model, member) if is_object else _all_docs(model, member)
-    text = next((each.example for each in docs if each.example), None)
+    namesakes = () if is_object else (doc for _, doc in _namesakes(model, member))
+    text = next((each.example for each in chain(_declarations(model, member), namesakes) if each.example), None)
     if text is None:
         return UNKNOWN
     return getattr(example_values, text) if text.isupper() and text.isidentifier() else json.loads(text)
@@ -72,23 +80,29 @@ def is_rare(model: type, member: str) -> bool:
     return next((each.is_rare for each in _declarations(model, member) if each.example), False)
 
 
-def _all_docs(model: type, member: str) -> Iterator[MemberDoc]:
-    yield from _declarations(model, member)
-    yield from _namesakes(model, member)
-
-
 def _declarations(model: type, member: str) -> Iterator[MemberDoc]:
     """Return a member's docstrings from its class and then from the base classes, the nearest class first."""
     yield from (_members_of(place)[member] for place in _places(model) if member in _members_of(place))
 
 
-def _namesakes(model: type, member: str) -> Iterator[MemberDoc]:
-    """Return the docstrings of all members of the same name in the module that declares the member, in source order."""
+def _namesakes(model: type, member: str) -> Iterator[tuple[type, MemberDoc]]:
+    """Yield the docstrings of the members of the same name in the same module, each with its class, in source order."""
     module = next((place.__module__ for place in _places(model) if member in _members_of(place)), "")
-    yield from (each[member] for each in classes(module).values() if member in each)
+    found = ((name, members[member]) for name, members in classes(module).items() if member in members)
+    yield from ((vars(import_module(module))[name], doc) for name, doc in found)
 
 
-def _members_of(place: type) -> Members:
+def _namesakes_of_same_kind(model: type, member: str) -> Iterator[MemberDoc]:
+    kind = next((each.kind for each in _declarations(model, member) if each.kind), None)
+    yield from (doc for owner, doc in _namesakes(model, member) if doc.kind == kind and _root(owner) is _root(model))
+
+
+def _root(model: type) -> type:
+    """Return the class from which a model or a typed dictionary descends: ``BaseModel`` or ``TypedDict``."""
+    return list(_places(model))[-1]
+
+
+def _members_of(place: type) -> Mapping[str, MemberDoc]:
     return classes(place.__module__).get(place.__name__, {})
 
 
@@ -96,17 +110,16 @@ def _places(model: type) -> Iterator[type]:
     """Yield a class, its bases in the source (also of a TypedDict), and the classes that also describe its members."""
     yield model
     source = _trees(model.__module__).get(model.__name__)
-    if source is not None:
-        names = vars(import_module(model.__module__))
-        for base in source.bases:
-            if isinstance(base, ast.Name):
-                yield from _places(names[base.id])
+    names = vars(import_module(model.__module__))
+    for base in source.bases if source else ():
+        if isinstance(base, ast.Name):
+            yield from _places(names.get(base.id, object))
     for described in vars(model).get("described_in", ()):
         yield from _places(described)
 
 
 @cache
-def classes(module: str) -> Mapping[str, Members]:
+def classes(module: str) -> Mapping[str, Mapping[str, MemberDoc]]:
     """Return the docstrings of the members of each class of a module, in source order."""
     return {name: dict(_read_members(each)) for name, each in _trees(module).items()}
 
@@ -121,34 +134,32 @@ def _trees(module: str) -> Mapping[str, ast.ClassDef]:
 
 
 def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
-    """Yield the members that a class declares. Each member has the docstring below it, or an empty one."""
-    body = [*_flatten(source.body)]
-    for statement, below in zip_longest(body, body[1:]):
-        match statement, below:
-            case ast.AnnAssign(annotation=ast.Name(id="ClassVar") | ast.Subscript(value=ast.Name(id="ClassVar"))), _:
-                pass
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, _read(" ".join(text.split()))
-            case ast.AnnAssign(target=ast.Name(id=name)), _:
-                yield name, MemberDoc()
-
-
-def _flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a class, including those that only describe inherited members."""
-    for statement in body:
+    """Yield the members that a class declares or describes again. Each has its docstring, or an empty one."""
+    for statement, below in zip_longest(source.body, source.body[1:]):
         match statement:
-            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=[_, ast.Expr(), *_]):
-                yield from statement.body
-            case _:
-                yield statement
+            case ast.AnnAssign(target=ast.Name(id=name)) if not _kind(statement.annotation).startswith("ClassVar"):
+                text = _docstring(below)
+                yield name, _read("" if _INHERITED.fullmatch(text) else text, _kind(statement.annotation))
+            case ast.Expr() if inherited := _INHERITED.fullmatch(_docstring(statement)):
+                name, text = inherited.groups()
+                yield name, _read(text)
 
 
-def _read(text: str) -> MemberDoc:
+def _docstring(statement: ast.stmt | None) -> str:
+    """Return a docstring on one line; empty if the statement is none."""
+    return " ".join((ast.get_docstring(ast.Module([statement] if statement else [], [])) or "").split())
+
+
+def _kind(annotation: ast.expr) -> str:
+    return _NOT_REQUIRED.sub(r"\1", ast.unparse(annotation)).removesuffix(" | None")
+
+
+def _read(text: str, kind: str = "") -> MemberDoc:
     found = _DOCSTRING.fullmatch(text)
     if found is None:
-        return MemberDoc(_markdown(text))
+        return MemberDoc(_markdown(text), kind=kind)
     said, is_none, rare, example = found.groups()
-    return MemberDoc(_markdown(said), "null" if is_none else example, bool(is_none or rare))
+    return MemberDoc(_markdown(said), "null" if is_none else example, bool(is_none or rare), kind)
 
 
 def _markdown(text: str) -> str:

@@ -32,11 +32,21 @@ from infra.render.openapi import row_docs
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A refusal with its name and a description of when it occurs."""
+    """A refusal with its name.
+
+    Attributes:
+        text: when the refusal occurs; empty if the docstring below the row says so.
+        row: the name of the row.
+    """
 
     name: str
-    when: str
+    text: str
     refusal: Refusal
+    row: str = ""
+
+    def when(self) -> str:
+        """Return a description of when the refusal occurs. Raises: LookupError, if the row has no docstring."""
+        return self.text or row_docs.text(self.row, refusals.__name__).removesuffix(".")
 
 
 def _body(model: type[Message], members: Mapping[str, object]) -> Refusal:
@@ -79,10 +89,7 @@ def _with_oauth_error(refusal: Refusal, error: OauthError) -> Refusal:
 
 def _case(name: str, row: RefusalRow, **values: Any) -> Case:
     """Return a row's refusal, with ``values`` as an example. The docstring below the row describes when it occurs."""
-    return Case(name, row_docs.text(_ROWS[id(row)], refusals.__name__).removesuffix("."), row(**values))
-
-
-_ROWS = {id(row): name for name, row in vars(refusals).items() if isinstance(row, RefusalRow)}
+    return Case(name, "", row(**values), row_docs.name_of(row, refusals.__name__))
 
 
 def _by_name(*cases: Case) -> Mapping[str, Case]:

@@ -135,7 +135,7 @@ class Responses:
         model = model_of(errors.TokenError if route in _TOKEN_ROUTES else shape)
         codes = sorted({body[member] for _, body, _ in found})
         extra = [name for name in ("WWW-Authenticate", "Retry-After") if any(name in sent for *_, sent in found)]
-        lines = [f"- `{_code(member, body)}`: {case.when}" for case, body, _ in found]
+        lines = [f"- `{_code(member, body)}`: {case.when()}" for case, body, _ in found]
         schema = self.schemas.ref(model) | {"properties": {member: {"enum": codes}}}
         examples = {case.name: self._example(route, case, body) for case, body, _ in found}
         return {
@@ -147,7 +147,7 @@ class Responses:
     def _example(self, route: str, case: Case, body: Json) -> Json:
         prefix = "v1_" if _uses_version_1_errors(route) else "token_" if route in _TOKEN_ROUTES else ""
         name = f"{prefix}{case.name}"
-        self.examples[name] = {"summary": case.when, "value": body}
+        self.examples[name] = {"summary": case.when(), "value": body}
         return {"$ref": f"#/components/examples/{name}"}
 
     def _headers(self, route: str, *extra: str) -> Json:

@@ -1,6 +1,7 @@
 """Reads the purpose of each row in the protocol's tables from the docstring below the row.
 
-A row is an assignment. The first sentence of its docstring is the title of the call::
+A row is an assignment. A webhook is named by its path, every other row by its variable. The first sentence of the
+docstring is the title of the call::
 
     ACCOUNTS = RelayedCall("accounts", "GET", "/tpp/accounts", "AISP")
     \"\"\"List the PSU's accounts. The accounts that the PSU approved, as returned by the bank.\"\"\"
@@ -24,47 +25,45 @@ class Purpose(NamedTuple):
     text: str
 
 
-def purpose(key: str, *modules: str) -> Purpose:
-    """Return the purpose of the row that contains a text. Raises: LookupError, if the row has no docstring."""
-    title, _, description = text(key, *modules).partition(". ")
+def purpose(name: str, module: str) -> Purpose:
+    """Return the purpose of the row with a name. Raises: LookupError, if the row has no docstring."""
+    title, _, description = text(name, module).partition(". ")
     return Purpose(title, description)
 
 
-def text(key: str, *modules: str) -> str:
-    """Return the docstring of the row that contains a text. Raises: LookupError, if the row has no docstring."""
-    found = next((row_docs(module)[key] for module in modules if row_docs(module).get(key)), None)
+def purpose_of(row: object, module: str) -> Purpose:
+    """Return the purpose of a row that is a module's variable. Raises: LookupError, if the row has no docstring."""
+    return purpose(name_of(row, module), module)
+
+
+def name_of(row: object, module: str) -> str:
+    return next(name for name, each in vars(import_module(module)).items() if each is row)
+
+
+def text(name: str, module: str) -> str:
+    """Return the docstring of the row with a name. Raises: LookupError, if the row has none."""
+    found = row_docs(module).get(name)
     if found is None:
-        raise LookupError(f"{key} has no docstring: add it below its row in {modules[0]}")
+        raise LookupError(f"{name} has no docstring: add it below its row in {module}")
     return found
 
 
 @cache
 def row_docs(module: str) -> Mapping[str, str]:
-    """Return the docstrings of a module's rows, by the row's name and by the first string arguments of the row."""
-    found: dict[str, str] = {}
-    for row, text in _rows(ast.parse(inspect.getsource(import_module(module)))):
-        words = " ".join(text.replace("``", "`").split())
-        found |= dict.fromkeys(_keys(row), words)
-    return found
+    """Return the docstrings of a module's rows by the row's name."""
+    rows = _rows(ast.parse(inspect.getsource(import_module(module))))
+    return {name: " ".join(text.replace("``", "`").split()) for name, text in rows}
 
 
-def _rows(tree: ast.Module) -> Iterator[tuple[ast.Assign, str]]:
-    """Yield the assignments of a module and its functions. Each has the docstring below it, or none."""
-    bodies = [tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef))]
-    for body in bodies:
-        for row, below in pairwise([*body, ast.Pass()]):
-            if isinstance(row, ast.Assign):
-                match below:
-                    case ast.Expr(value=ast.Constant(value=str(text))):
-                        yield row, text
-                    case _:
-                        yield row, ""
-
-
-def _keys(row: ast.Assign) -> Iterator[str]:
-    if isinstance(row.targets[0], ast.Name):
-        yield row.targets[0].id
-    values = row.value.args if isinstance(row.value, ast.Call) else [row.value]
-    for each in values:
-        if isinstance(each, ast.Constant) and isinstance(each.value, str):
-            yield each.value
+def _rows(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name and docstring of each row that has a docstring, in the module and its functions."""
+    for body in (tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef))):
+        for pair in pairwise(body):
+            match pair:
+                case (
+                    ast.Assign(value=ast.Call(func=ast.Name(id="Webhook"), args=[ast.Constant(value=str(path)), *_])),
+                    ast.Expr(value=ast.Constant(value=str(text))),
+                ):
+                    yield path, text
+                case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=str(text))):
+                    yield name, text

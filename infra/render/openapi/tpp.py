@@ -222,7 +222,7 @@ class _TppOperations:
             "500": self._responses.text(FRONT_DOOR, "An error page: the service failed", "text/html", page),
         }
         parameters = self._schemas.parameters(FrontDoorQuery)
-        purpose = row_docs.purpose(FRONT_DOOR, own_calls.__name__)
+        purpose = row_docs.purpose("FRONT_DOOR", own_calls.__name__)
         return _operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
@@ -236,7 +236,7 @@ class _TppOperations:
         parameters = self._merge_parameters(rows) if call.method == "GET" else []
         made = _operation(
             call.path,
-            row_docs.purpose(call.path, protocol.__name__),
+            row_docs.purpose_of(call, protocol.__name__),
             "Account",
             "consent",
             [*parameters, _ref(_PROOF), *_PSU, _ref("Prefer")],
@@ -247,19 +247,17 @@ class _TppOperations:
 
     def payment(self, call: PaymentCall) -> Json:
         """Return the operation for a payment initiation."""
-        extra = ScopeQuery if call.kind == "direct" else None
         rows = webhooks_of(call)
         is_direct = call.kind == "direct"
         nonce = () if is_direct else _NONCE
         answer = self._good(call.path, {version: row.answer for version, row in rows.items()}, *nonce)
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call), *nonce)
         caller: Caller = "client" if is_direct else "consent"
-        proof = [] if is_direct else [_ref(_PROOF)]
-        parameters = [*proof, _ref("IdempotencyKey"), *_PSU, _ref("Prefer")]
+        parameters = [*([] if is_direct else [_ref(_PROOF)]), _ref("IdempotencyKey"), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(call.path, *nonce)} | refused
-        purpose = row_docs.purpose(call.path, protocol.__name__)
+        purpose = row_docs.purpose_of(call, protocol.__name__)
         made = _operation(call.path, purpose, "Payments", caller, parameters, responses, _needs(rows))
-        return made | {"requestBody": self._bodies(rows, extra)}
+        return made | {"requestBody": self._bodies(rows, ScopeQuery if is_direct else None)}
 
     def payment_status(self) -> Json:
         """Return the operation for the payment status call."""
@@ -267,7 +265,7 @@ class _TppOperations:
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
-        purpose = row_docs.purpose(STATUS_PATH, protocol.__name__)
+        purpose = row_docs.purpose("STATUS_PATH", protocol.__name__)
         return _operation(STATUS_PATH, purpose, "Payments", "consent or client", parameters, responses)
 
     # -- inside

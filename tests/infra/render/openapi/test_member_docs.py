@@ -1,21 +1,28 @@
 """The docstring below a member provides its description and example, also in subclasses."""
 
-import ast
 import inspect
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import TypedDict
 
 import pytest
 
-from chalicelib.cards.protocol import holder_messages, payment_messages, simulator_messages
+from chalicelib.cards import protocol as cards_protocol
 from chalicelib.foundation.fields.field_types import Message
+from chalicelib.openbanking import protocol as openbanking_protocol
 from chalicelib.openbanking.protocol import errors, own_answers, v1_account_messages
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken, RevokeTokenV2, SaveConsentV2
 from chalicelib.openbanking.protocol.v1_payment_messages import FundsAccount
 from chalicelib.openbanking.protocol.v2_account_messages import AllTransactions, Balance, TransactionsRequest
 from chalicelib.openbanking.protocol.webhooks import TokenEnded
 from infra.render.openapi import example_values
-from infra.render.openapi.member_docs import sentence
+from infra.render.openapi.member_docs import classes, sentence
+from infra.render.openapi.member_docs import example as read_example
 from infra.render.openapi.models import example, member_example, model_of
 
 
@@ -43,7 +50,7 @@ def test_a_subclass_keeps_the_docstrings_of_its_bases() -> None:
     assert sentence(model_of(errors.TokenError), "code") == "The error code"
 
 
-def test_a_subclass_can_redefine_a_member_with_another_docstring() -> None:
+def test_a_subclass_can_describe_an_inherited_member_again() -> None:
     assert sentence(TokenEnded, "access_token") != sentence(RevokeToken, "access_token")
 
 
@@ -85,27 +92,67 @@ def test_a_member_without_docstring_or_example_is_an_error() -> None:
         member_example(undescribed, "undescribed")
 
 
-def declarations(body: list[ast.stmt]) -> dict[str, str]:
-    """Return the types and defaults of members, as in the source."""
-    lines = (line for line in body if isinstance(line, ast.AnnAssign))
-    return {ast.unparse(line.target): ast.unparse(line).partition(": ")[2] for line in lines}
+def ancestors(model: type) -> Iterator[type]:
+    """Yield the base classes of a model or typed dictionary, also the indirect ones."""
+    for base in model.__dict__.get("__orig_bases__", model.__bases__):
+        if inspect.isclass(base):
+            yield from (base, *ancestors(base))
 
 
-def class_body(model: type) -> list[ast.stmt]:
-    (source,) = ast.parse(inspect.getsource(model)).body
-    assert isinstance(source, ast.ClassDef)
-    return source.body
-
-
-@pytest.mark.parametrize("module", [holder_messages, payment_messages, simulator_messages])
-def test_a_member_described_again_under_type_checking_has_the_inherited_type(module: ModuleType) -> None:
-    """Such a declaration has no effect at run time, and mypy does not compare lengths."""
+@pytest.mark.parametrize("package", [openbanking_protocol, cards_protocol], ids=["open banking", "cards"])
+def test_a_member_described_again_without_declaration_is_an_inherited_one(package: ModuleType) -> None:
     found = 0
-    for model in (each for each in vars(module).values() if inspect.isclass(each) and issubclass(each, Message)):
-        bases = [declarations(class_body(base)) for base in model.__mro__[1:] if issubclass(base, Message)]
-        for block in (each for each in class_body(model) if isinstance(each, ast.If)):
-            for name, described in declarations(block.body).items():
-                assert next(base[name] for base in bases if name in base) == described, f"{model.__name__}.{name}"
+    for module in (f"{package.__name__}.{each.name}" for each in iter_modules(package.__path__)):
+        for name, members in classes(module).items():
+            bases = list(ancestors(getattr(import_module(module), name)))
+            for member in (member for member, doc in members.items() if not doc.kind):
+                assert any(member in inspect.get_annotations(base) for base in bases), f"{name}.{member}"
                 found += 1
 
     assert found
+
+
+NAMESAKES = '''
+from typing import NotRequired, TypedDict
+from pydantic import BaseModel
+
+class Described(TypedDict):
+    length: int
+    """The length. Example: ``12``."""
+
+class OptionalLength(TypedDict):
+    length: NotRequired[int | None]
+
+class LengthInWords(TypedDict):
+    length: str
+
+class Model(BaseModel):
+    length: int
+'''
+
+
+@pytest.fixture
+def namesakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module whose classes have a member of the same name; one class describes it."""
+    path = tmp_path / "namesakes.py"
+    path.write_text(NAMESAKES)
+    spec = spec_from_file_location("infra.namesakes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_member_of_the_same_name_and_type_provides_the_sentence(namesakes: ModuleType) -> None:
+    assert sentence(namesakes.OptionalLength, "length") == "The length"
+
+
+@pytest.mark.parametrize("name", ["LengthInWords", "Model"])
+def test_an_unrelated_member_of_the_same_name_provides_an_example_only(namesakes: ModuleType, name: str) -> None:
+    model = getattr(namesakes, name)
+
+    assert read_example(model, "length", is_object=False) == 12
+    with pytest.raises(LookupError, match=f"{name}.length has no docstring"):
+        sentence(model, "length")
