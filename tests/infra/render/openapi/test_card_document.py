@@ -159,7 +159,7 @@ def test_error_responses_have_exactly_the_known_status_codes() -> None:
         ("assignExternalPaymentAddressForSpecialAccount", f"at most {MOST_ADDRESSES} addresses"),
         ("createCard", f"at most {TRACK_NAME} characters"),
         ("changeCardAcsPassword", f"at most {LONGEST_BYTES} bytes"),
-        ("getLimitsStatus", f"{MOST_COUNT}, {MOST_AMOUNT} and {MOST_COUNTRIES}"),
+        ("getLimitsStatus", f"{MOST_COUNT}, {MOST_AMOUNT} or {MOST_COUNTRIES}"),
         ("simulateAuthorization", f"After {PIN_TRIES} consecutive"),
         ("simulateIncrement", f"held for {HOLD_SECONDS // DAY} days"),
         ("simulateExpiry", f"held for {HOLD_SECONDS // DAY} days"),
