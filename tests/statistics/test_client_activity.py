@@ -197,7 +197,7 @@ def test_the_documented_storage_costs_match_the_sizes_of_the_activity_rows() -> 
 
     assert f"{units(hour) + units(five)} write units with five calls in that minute" in text
     assert f"at most {units(hour) + units(most)} with twenty or more" in text
-    assert f"at most ${dollars:.2f}, one that 100 processes serve ${100 * dollars:.2f}" in text
+    assert f"at most ${dollars:.2f}; a client that calls 100 processes, ${100 * dollars:.2f}" in text
     assert f"at most {HOUR_ROWS_READ:,} rows of counts (100 read units)" in text
     assert f"and {ROWS_READ} rows of calls (60 units)" in text
     assert HOUR_ROWS_READ * sum(len(str(value)) for value in hour.values()) / 4096 < 100

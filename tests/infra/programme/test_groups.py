@@ -104,7 +104,7 @@ def test_docs_list_the_numbers_of_durations_classes_and_region_types() -> None:
 
     assert f"at most {models.ENTRIES} a group" in text
     (durations,) = re.findall(r"^\| `duration` \| (.+) \|$", text, re.MULTILINE)
-    (classes,) = re.findall(r"^\| `class` \| What it counts: (.+) \|$", text, re.MULTILINE)
+    (classes,) = re.findall(r"^\| `class` \| The transactions counted: (.+) \|$", text, re.MULTILINE)
     (regions,) = re.findall(r"^\| `region_type` \| (.+) \|$", text, re.MULTILINE)
     assert durations == ", ".join(f"{number} {said.replace(',', '')}" for number, said in values.DURATIONS.items())
     assert classes.replace(" (the default)", "") == ", ".join(
