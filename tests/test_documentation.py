@@ -382,3 +382,9 @@ def test_the_openssl_commands_in_docs_verify_the_signature_test_vector(tmp_path:
     )
 
     assert (done.returncode, done.stdout) == (0, "Verified OK\n")
+
+
+def test_the_first_commands_of_the_readme_are_one_make_target_per_line() -> None:
+    commands = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
+
+    assert [line.split()[:2] for line in commands.splitlines()] == [["make", "run"], ["make", "test"]]
