@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PLAYING, COMPLETE, INCOMPLETE = "playing", "complete", "incomplete"
 RESUMED_SECONDS = 24 * 3600
 """A month that was interrupted longer ago is not continued."""
-USUAL = BankBehaviour()
+USUAL_BEHAVIOUR = BankBehaviour()
 _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
 """The fault banks, which fail on purpose."""
 
@@ -126,4 +126,4 @@ def behaviours() -> dict[str, BankBehaviour]:
     """Return the simulated behaviours of the demonstration banks on the performance pages."""
     from chalicelib.demo_bank.profiles import PROFILES
 
-    return {profile.bic: _TROUBLED if profile.plays_faults else USUAL for profile in PROFILES}
+    return {profile.bic: _TROUBLED if profile.plays_faults else USUAL_BEHAVIOUR for profile in PROFILES}

@@ -38,7 +38,7 @@ _LATEST = 10**13 - 1
 """The last Unix millisecond with 13 digits, in the year 2286."""
 _MANY = 1000
 """Rows per read when most of them are filtered out."""
-DEEPER = (150, 1500)
+REPEATED_DEPTHS = (150, 1500)
 """Rows of each list in the second and third read of a search that has not found enough."""
 
 
@@ -228,7 +228,7 @@ def latest_page(
     found: list[Item] = []
     certain: list[Item] = []
     ends: dict[Rows, str | None] = dict.fromkeys(lists, before)
-    for depth in (count + 1, *DEEPER):
+    for depth in (count + 1, *REPEATED_DEPTHS):
         read = together([each.read_latest(store, depth, end, wanted) for each, end in ends.items()])
         pages = dict(zip(ends, read, strict=True))
         found += [row for page in pages.values() for row in page.items if not {RESERVED_BY, CANCELLED} & row.keys()]

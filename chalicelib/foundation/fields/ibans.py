@@ -58,7 +58,7 @@ def _country(code: str) -> _Country | None:
     parts = re.findall(r"([0-9]+)!([nac])", structure)
     account = "".join(f"{_CHARACTERS[kind]}{{{count}}}" for count, kind in parts)
     fits = re.compile(f"{code}[0-9]{{2}}{account}").fullmatch
-    return _Country(fits, _digits(code), NATIONAL.get(code))
+    return _Country(fits, _digits(code), NATIONAL_CHECKS.get(code))
 
 
 def _digits(text: str) -> str:
@@ -121,7 +121,7 @@ def _is_norwegian(account: str) -> bool:
     return sum(digits[-1::-2] + [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]) % 10 == 0
 
 
-NATIONAL: dict[str, Callable[[str], bool]] = {
+NATIONAL_CHECKS: dict[str, Callable[[str], bool]] = {
     "BE": _is_belgian,
     "ES": _is_spanish,
     "ME": _is_montenegrin,

@@ -199,7 +199,7 @@ def test_a_search_returns_only_matching_rows_with_the_latest_first(causeway_with
 def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
     causeway_with_rows: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(time_ordered, "DEEPER", (1, 1))
+    monkeypatch.setattr(time_ordered, "REPEATED_DEPTHS", (1, 1))
     store, wanted = causeway_with_rows.hub.store, Search(Attr("number").eq(0))
     with record_calls(causeway_with_rows) as calls:
         first = latest_page(store, LISTS, 1, None, wanted)
@@ -212,6 +212,6 @@ def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
 
 
 def test_a_search_reads_1600_rows_of_one_list_and_26000_rows_of_all_lists() -> None:
-    of_one = sum(time_ordered.DEEPER)
+    of_one = sum(time_ordered.REPEATED_DEPTHS)
 
     assert (of_one // 100 * 100, SHARDS * of_one // 1000 * 1000) == (1_600, 26_000)

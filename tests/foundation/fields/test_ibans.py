@@ -12,7 +12,7 @@ from stdnum import numdb
 from stdnum.es import ccc
 from stdnum.iso7064 import mod_97_10
 
-from chalicelib.foundation.fields.ibans import NATIONAL, is_iban, make_iban
+from chalicelib.foundation.fields.ibans import NATIONAL_CHECKS, is_iban, make_iban
 
 STRUCTURES: dict[str, str] = {low: properties["bban"] for _, low, _, properties, _ in numdb.get("iban").prefixes}
 CHARACTERS = {"n": string.digits, "a": string.ascii_uppercase, "c": string.digits + string.ascii_uppercase}
@@ -127,7 +127,7 @@ def test_generated_ibans_have_check_digits_valid_in_stdnum(country: str) -> None
 
 
 def test_every_national_check_of_stdnum_is_implemented() -> None:
-    assert {country for country in STRUCTURES if find_spec_of(country)} == NATIONAL.keys()
+    assert {country for country in STRUCTURES if find_spec_of(country)} == NATIONAL_CHECKS.keys()
 
 
 def find_spec_of(country: str) -> object:

@@ -26,7 +26,7 @@ BIC = "ALPHGB21"
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Use one registered bank instead of the demonstration banks. The stack has no cards yet."""
     Issuer(causeway)
-    monkeypatch.setattr(first_data, "behaviours", lambda: {BIC: first_data.USUAL})
+    monkeypatch.setattr(first_data, "behaviours", lambda: {BIC: first_data.USUAL_BEHAVIOUR})
 
 
 def made_up_days(causeway: Causeway) -> int:

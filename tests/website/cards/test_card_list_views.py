@@ -119,7 +119,7 @@ def test_a_search_of_10_000_cards_takes_three_reads_of_16_partitions(
 def test_a_search_without_a_match_reads_a_limited_number_of_rows_and_can_be_continued(
     monkeypatch: pytest.MonkeyPatch, causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
-    monkeypatch.setattr(time_ordered, "DEEPER", (1, 1))
+    monkeypatch.setattr(time_ordered, "REPEATED_DEPTHS", (1, 1))
     made = issuer.card(card_name_line_3="OLDEST CARD")
     card = Card.from_item(causeway.hub.store.get(*Card.key(made.card_id)) or {})
     list_others(causeway, card, 1_000)
