@@ -124,7 +124,7 @@ def test_docs_state_the_numbers_of_the_activity_page_and_the_start_page() -> Non
     assert f"latest {client_activity.PER_MINUTE} calls" in activity["Delay"]
     assert f"newest {words[start_views.CLIENTS]} clients" in start
     assert f"latest {words[start_views.CALLS]} calls, the latest {words[start_views.CALLS]} failures" in start
-    assert f"up to {words[start_views.RECEIVERS]} clients" in start
+    assert f"up to {words[start_views.RECEIVERS]} of these clients" in start
     assert f"latest {journal.SEARCHED} deliveries" in start
     assert f"{words[start_views.STEPS]} suggested next steps" in start
     (hours,) = (row for row in rows(DATA) if row[0] == "statistics, activity#…")
