@@ -1,4 +1,4 @@
-"""The entry point of jobs: binds those of all rooms, and has the job that works on the records of all of them."""
+"""The entry point of scheduled jobs. It binds the jobs of all packages and defines the job that reseals records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chalicelib.openbanking.jobs import openbanking_jobs
 from chalicelib.statistics.jobs import statistics_jobs
 
 RUN_SECONDS = 40
-"""The time, in seconds, after which a run reads no further page."""
+"""The number of seconds after which a run stops reading pages."""
 key_jobs = Jobs[Hub](__name__)
 
 
 @key_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="reseal")
 def reseal(event: Any) -> None:
-    """Every five minutes: seal records with the newest data key, if the operator requested it."""
+    """Seal records with the newest data key, if the operator requested it. This job runs every five minutes."""
     process = key_jobs.parts()
     process.resealing.run(process.clock.monotonic() + RUN_SECONDS)
 

@@ -1,6 +1,6 @@
-"""The outbox: deliveries that flows record in the transaction of their cause.
+"""The outbox: deliveries that flows record in the same transaction as the change that causes the delivery.
 
-A message in the queue contains only a delivery's id. The sweeper replaces messages that were never sent or were lost.
+A message in the queue contains only a delivery's id. If a message was lost or never sent, the sweeper sends a new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class RecordedDeliveries:
-    """Deliveries to be recorded, possibly none: their ids, and the writes for the transaction of their cause.
+    """Deliveries to record: their ids, and the writes to include in the transaction that causes the deliveries.
 
     ``event_ids`` are the ids of events that clients fetch. These events are not queued (see ``event_log``).
     """
@@ -35,7 +35,7 @@ class RecordedDeliveries:
 
     @property
     def proof(self) -> Key | None:
-        """The key of the first row, which only the recorded writes create."""
+        """The key of the first row, which proves that the deliveries were recorded, or ``None`` without writes."""
         if not self.operations:
             return None
         first = self.operations[0]
@@ -69,11 +69,11 @@ class Outbox:
         body: str | None = None,
         request_id: str | None = None,
     ) -> RecordedDeliveries:
-        """Prepare a delivery of ``kind``, due immediately (see ``Delivery``). Its cause is the request in the log
-        context.
+        """Prepare a delivery of ``kind`` that is due immediately (see ``Delivery``). The request in the log context is
+        recorded as its cause.
 
-        ``request_id`` is the delivery's id for the receiver: by default a UUID for a bank, otherwise the delivery's own
-        id. All parts of a long ``body`` except the first are written immediately.
+        ``request_id`` is the id that the receiver sees. By default, it is a UUID for a bank, and the delivery's own id
+        for any other receiver. All parts of a long ``body`` except the first are written immediately.
         """
         delivery_id, now, plan = new_id(), self._clock.time(), self._plans[kind]
         expires_at = now + (0 if plan.has_caller else plan.lifetime) + plan.retention

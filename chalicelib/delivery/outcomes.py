@@ -9,10 +9,9 @@ from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Keep = Callable[[Sequence[Operation]], None]
-"""Writes an outcome in one transaction with its other effects.
+"""Writes an outcome and its other effects in one transaction.
 
-Raises ``Undeliverable`` if the response turns out to be unusable: the attempt then failed, and
-nothing was written.
+Raises ``Undeliverable`` if the response is unusable. The attempt has then failed, and nothing was written.
 """
 
 
@@ -26,7 +25,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver accepted the delivery with this HTTP ``status``, or ``None`` if no message had to be sent."""
+    """The receiver accepted the delivery. ``status`` is the HTTP status, or ``None`` if no message had to be sent."""
 
     status: int | None
     answer: StoredAnswer | None = None
@@ -67,14 +66,14 @@ class Undeliverable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """The input of a sender: the delivery and the delivery's body."""
+    """The input of a sender: a delivery and its body."""
 
     delivery: Delivery
     body: str
 
 
 def not_in_time(dispatch: Dispatch) -> Undeliverable:
-    """Return the failure with which an expired delivery without a caller ends."""
+    """Return the failure that ends an expired delivery for which no caller waits."""
     return Undeliverable("not sent in time", final=True)
 
 
@@ -84,7 +83,7 @@ class Sender:
 
     Attributes:
         send: a function that returns when the receiver has accepted the delivery. Raises: Undeliverable.
-        abandon: a function that returns the failure of an expired delivery, without sending a message.
+        abandon: a function that returns the failure of an expired delivery and sends no message.
     """
 
     send: Callable[[Dispatch], Delivered]

@@ -17,7 +17,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 SLOTS = 4
 WORKERS = 100
-"""The maximum number of workers that the queue starts: a hanging receiver occupies up to ``SLOTS`` of them."""
+"""The maximum number of workers that the queue starts. A hanging receiver occupies at most ``SLOTS`` workers."""
 LONG_SECONDS = 3
 RESTING_SECONDS = 60
 _MOMENT = 1
@@ -55,15 +55,15 @@ class Slot:
 
 
 def any_slot(lane: str) -> Slot:
-    """Return a random slot, to be tried without a read. The slot is usually free."""
+    """Return a random slot to try without reading the slots first. The slot is usually free."""
     return Slot(lane, random.randrange(SLOTS))
 
 
 @dataclass(frozen=True, slots=True)
 class FreeSlots:
-    """The free slots of a lane as read, in any order.
+    """The free slots of a lane when it was read, in any order.
 
-    ``brisk`` is whether all taken slots were taken very recently, so that a slot may soon be free.
+    ``brisk`` is true if all occupied slots were taken very recently, so that a slot may soon be free.
     """
 
     free: Sequence[Slot]

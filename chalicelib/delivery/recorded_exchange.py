@@ -42,12 +42,13 @@ HARMLESS = frozenset(
         "x-request-id",
     }
 )
-"""Headers with recorded values: they describe transport, never identity or authority."""
+"""Headers whose values are recorded. They describe transport, and never an identity or authority."""
 MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
 _SHORTEST = 7
-"""The minimum length of a value that is treated as secret: that of an IPv4 address. Shorter ones match by chance."""
+"""The minimum length of a secret value to mask, which is the length of an IPv4 address. Shorter values occur by chance.
+"""
 _PART_LENGTH = 16
 """The minimum length of a part of a credential that is treated as secret."""
 
@@ -60,7 +61,9 @@ def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
 
 
 def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Return the first headers of a message, except headers that repeat a secret."""
+    """Yield the first headers of a message. Values are masked unless they are harmless, and names that contain a secret
+    are omitted.
+    """
     for name in [*headers][:MOST]:
         lower, value = name.lower(), headers[name]
         if not _NAME.fullmatch(lower) or _contains_secret(lower, secrets):

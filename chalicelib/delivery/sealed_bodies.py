@@ -25,7 +25,7 @@ class SealedBodies:
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
         """Return the writes that store ``text`` under ``name``.
 
-        All writes but the first may be made in advance (see ``write_ahead``).
+        All writes except the first may be made in advance (see ``write_ahead``).
         """
         whole = self._vault.seal(text, _context(delivery_id, name))
         return [
@@ -79,9 +79,9 @@ def _context(delivery_id: str, name: str) -> str:
 
 
 def _sealed_for(item: Item) -> str | None:
-    """Return the encryption context of a one-part body.
+    """Return the encryption context of a body that consists of one part, or ``None`` for a longer body.
 
-    A longer body has no such context, because it cannot be replaced in one write. It expires in 30 days.
+    A longer body cannot be resealed, because it cannot be replaced in one write. It expires after 30 days.
     """
     name, _, number = item["part"].rpartition("#")
     is_whole = number == "000" and len(item["sealed"]) < PART_BYTES

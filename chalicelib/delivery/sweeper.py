@@ -21,16 +21,18 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 BACKLOG = 20_000
-"""The queue length from which the sweeper adds nothing; due deliveries stay due."""
+"""The queue length at which the sweeper stops adding deliveries. The deliveries remain due."""
 _READ = 100
-"""Records per read."""
+"""The number of records in one read."""
 _MARKED_TOGETHER = 20
-"""Deliveries per transaction, which is limited to 100 writes."""
+"""The number of deliveries in one transaction. DynamoDB allows 100 writes in a transaction."""
 _TRIES = 5
-"""Attempts at a transaction, each without the deliveries that have changed meanwhile."""
+"""The maximum number of attempts at a transaction. Each retry omits the deliveries that have changed since they were
+read.
+"""
 
 Choose = Callable[[Iterable[Delivery]], Sequence[Delivery]]
-"""Chooses among due deliveries, in their order."""
+"""A function that selects some of the due deliveries and keeps their order."""
 
 
 def sweep(
@@ -44,7 +46,7 @@ def sweep(
     metrics: Metrics,
     plans: Plans,
 ) -> int:
-    """Queue the due deliveries whose turn it is: first those with a waiting caller, then the longest due.
+    """Queue the deliveries that are due: first deliveries with a waiting caller, then the longest overdue deliveries.
 
     ``first`` is the number of seconds for which a delivery must have been due if no caller waits for the delivery. It
     is 0 after a clock advance, because the queue's delays do not follow the clock advance. ``choose`` omits deliveries
@@ -67,7 +69,7 @@ def sweep(
 
 
 def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
-    """Return the deliveries of index rows, in the order of the rows."""
+    """Return the deliveries that index rows refer to, in the order of the rows."""
     numbers = dict.fromkeys(row["delivery_id"] for row in rows)
     for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
         read = together([partial(store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])

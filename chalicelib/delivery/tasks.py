@@ -15,11 +15,11 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto.keyring import Vault
 
 Handlers = Mapping[str, Callable[[str], None]]
-"""What carries out the tasks of a kind, given the task's details."""
+"""A mapping from each kind of task to the function that carries it out with the task's details."""
 
 
 class Tasks:
-    """Queues tasks and carries them out. ``handlers`` is called when the first task is carried out."""
+    """Queues and carries out tasks. ``handlers`` is called when the first task is carried out."""
 
     def __init__(self, vault: Vault, queue: Queue, handlers: Callable[[], Handlers]) -> None:
         self._vault = vault

@@ -48,7 +48,9 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _TURNS = (2, 3, 3, 3, 3)
-"""Arguments of ``Store.wait`` while waiting for a slot of a fast receiver: half a second in total."""
+"""The arguments of ``Store.wait`` while an attempt waits for a slot of a fast receiver. The total wait is half a
+second.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """A finished attempt: its history entry, and the write of the beginning of its response, if stored."""
+    """A finished attempt: its history entry, and the write that stores the beginning of the response, if any."""
 
     entry: Mapping[str, Any]
     reply: Sequence[Put]
 
 
 class Worker:
-    """Makes attempts. ``senders`` has a sender for each kind of delivery."""
+    """Makes delivery attempts. ``senders`` has a sender for each kind of delivery."""
 
     def __init__(
         self,
@@ -168,7 +170,7 @@ class Worker:
     # -- internals
 
     def _is_due(self, delivery: Delivery, now: int) -> bool:
-        """Whether a delivery is due. If it may be due according to another process's clock, queue it again."""
+        """Whether a delivery is due. A delivery that may be due by another process's clock is queued again."""
         if delivery.due_at is None:
             return False
         early = delivery.due_at - now
@@ -188,8 +190,9 @@ class Worker:
     def _slots(self, delivery: Delivery, now: int) -> Iterator[Slot | None]:
         """Return the slots to try: first a random one, then the slots that were free when read.
 
-        To avoid contention, a delivery that waited before takes only slots that were read as free. If slots are freed
-        quickly, the delivery waits briefly. If it is too late for another attempt, the delivery needs no slot.
+        To avoid contention, a delivery that has already waited tries only slots that were read as free. If the receiver
+        frees slots quickly, the delivery waits briefly. If it is too late for another attempt, the delivery needs no
+        slot.
         """
         plan = self._plans[delivery.kind]
         lane = plan.lane_of(delivery.receiver)
@@ -272,7 +275,7 @@ class Worker:
             log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
-        """Return the failure for the caller of a deferred call.
+        """Return the final failure, which contains the response for the caller of a deferred call.
 
         If the last attempt's failure contains no response, the sender's ``abandon`` returns the failure. Raises:
         StoreError.
@@ -299,7 +302,7 @@ class Worker:
         *,
         resting: bool = False,
     ) -> bool:
-        """Write the end of a delivery. Return whether it was written, as ``_write`` does."""
+        """Write the end of a delivery. Return whether the end was written, as ``_write`` does."""
         delivery = attempt.delivery
         stored_answer: Item | None = None
         parts: list[Put] = []
@@ -331,7 +334,7 @@ class Worker:
         return True
 
     def _was_long(self, attempt: Attempt) -> bool:
-        """Whether an attempt occupied a worker for long, unlike a refused connection."""
+        """Whether an attempt occupied a worker for a long time. A refused connection does not."""
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _finish(self, attempt: Attempt, status: int | None, error: str | None = None) -> _Finished:
@@ -373,7 +376,7 @@ def _claim_of(claimed: Delivery) -> str:
 
 
 def _reply_name(claimed: Delivery) -> str:
-    """Return the name under which the beginning of an attempt's response body is stored, in one part."""
+    """Return the name under which the beginning of an attempt's response body is stored. The body has one part."""
     return f"reply-{_claim_of(claimed)}"
 
 

@@ -1,4 +1,4 @@
-"""The PSU's authorization at the bank: arrive, sign in, choose accounts, and confirm with a key code or refuse."""
+"""The authorization pages of the bank: the PSU signs in, chooses accounts, and confirms with a key code or refuses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEP_PATHS: Mapping[journeys.State, str] = {"open": "/sign-in", "signed_in": "/
 
 
 def begin_authorization(visit: Visit) -> Response:
-    """``GET /authorize``: pass the complete URL to the service, and start a journey."""
+    """``GET /authorize``: send the complete URL to the service, and start a journey."""
     bank = visit.bank
     if not visit.incoming.query:
         return message_page(
@@ -164,7 +164,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
-    """Return the chosen accounts by kind of identifier. Currency accounts of one account share an IBAN."""
+    """Return the chosen accounts' identifiers, grouped by kind. Currency accounts of one account share an IBAN."""
     accounts = journey.accounts
     return {
         "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
@@ -197,7 +197,7 @@ def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
 
 
 def _redirect_with_error(visit: Visit, journey: PsuJourney, place: str) -> Response:
-    """Redirect to a page with the error, because the browser cannot return to a form's response."""
+    """Redirect to a page that shows the error. A browser could not return to the response of a form."""
     return see_other(visit.link(place, journey=journey.journey_id, again="1"))
 
 

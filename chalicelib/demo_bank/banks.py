@@ -1,4 +1,4 @@
-"""The demonstration banks of this process. Each bank uses the format of its protocol version."""
+"""The demonstration banks that run in this process. Each bank uses the format of its protocol version."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from chalicelib.demo_bank.runtime import DemoBank, Services
 from chalicelib.demo_bank.webhook_format import WebhookFormat
 
 FORMATS: Mapping[int, Format] = {1: format_v1.FORMAT, 2: format_v2.FORMAT}
-"""The formats by version number."""
+"""The bank formats by protocol version number."""
 WEBHOOK_FORMATS: Mapping[int, WebhookFormat] = {1: format_v1.WEBHOOKS, 2: format_v2.WEBHOOKS}
-"""The formats of webhooks by version number."""
+"""The webhook formats by protocol version number."""
 
 
 @lru_cache(maxsize=len(BY_NAME))  # made anew when the process is wired anew

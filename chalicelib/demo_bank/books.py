@@ -1,7 +1,7 @@
 """Books of loaded accounts: an opening balance, listed transactions, and rules that generate transactions.
 
 An entry depends only on the account, the book and the day, and not on the time of loading. By default, rules have no
-end. Amounts are in minor units of the account's currency, and negative for debits.
+end date. Amounts are in minor units of the account's currency. Amounts of debits are negative.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ BookMeans = Literal["transfer", "card", "internal"]
 
 MOST_RULES = 20
 MOST_LISTED_PER_DAY = 80
-"""An entry's number within its day has two digits: the first ``MOST_RULES`` are the rules' own."""
+"""The maximum number of listed transactions on one day. Entries of a day have two-digit numbers, and rules use the
+first ``MOST_RULES`` numbers.
+"""
 MOST_PENDING_DAYS = 60
 _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
-    """The details of a transaction: the other party and its IBAN (empty if unknown), the text and the kind.
+    """The details of a transaction: the counterparty's name and IBAN (empty if unknown), the text and the kind.
 
     ``pending_days`` is the number of days before booking.
     """
@@ -41,7 +43,7 @@ class Particulars:
 
 @dataclass(frozen=True, slots=True)
 class ListedTransaction:
-    """A transaction booked on a day."""
+    """A transaction with a fixed booking day."""
 
     day: date
     amount: int
@@ -130,7 +132,7 @@ class AccountBook:
 
 
 def _day_of_month(month: date, day: int) -> date:
-    """Return a day in the month of ``month``. In a month with fewer days, return the last day."""
+    """Return the given day in the same month as ``month``. In a month with fewer days, return the last day."""
     return month.replace(day=min(day, calendar.monthrange(month.year, month.month)[1]))
 
 
@@ -166,7 +168,7 @@ def parse_book(text: str) -> AccountBook:
 
 
 def _dump_particulars(said: Particulars) -> dict[str, Any]:
-    """Return the nonempty members."""
+    """Return the transaction details that are not empty, as JSON members."""
     members = {name: getattr(said, name) for name in Particulars.__dataclass_fields__}
     return {name: value for name, value in members.items() if value or name in ("counterparty", "text")}
 

@@ -1,6 +1,6 @@
 """Clearing: every minute, the banks settle, cancel and report due payments, in order, and end due consents.
 
-Once a day, a bank reports its customers' confirmation durations, if its protocol version supports this call.
+Once a day, a bank reports how long its customers took to confirm, if its protocol version supports this call.
 
 Status changes are reported immediately. Failed reports are retried until they are delivered.
 """
@@ -21,7 +21,9 @@ from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable, NotIns
 from chalicelib.foundation import log
 
 TIME_LIMIT_SECONDS = 10
-"""Time limit per bank, since reports to an unresponsive service take long: four banks in the job's 55 seconds."""
+"""The time limit for each bank, because reports to an unresponsive service take long. The job processes four banks in
+55 seconds.
+"""
 RETRY_SECONDS = 60
 
 
@@ -100,7 +102,7 @@ LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
 _FOR_EVERYBODY = frozenset({401, 403, 429})
-"""HTTP statuses that are not specific to one report: the next one would be refused in the same way."""
+"""HTTP statuses that do not concern one report only. The service would refuse the next report for the same reason."""
 
 _Outcome = Literal["delivered", "refused", "unreachable"]
 
@@ -108,8 +110,8 @@ _Outcome = Literal["delivered", "refused", "unreachable"]
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
     """Send every unreported status change. Returns whether the service was reachable.
 
-    A report that is not delivered before ``deadline`` (monotonic clock) remains due. A delivered report that
-    could not be marked also remains due, because the service detects duplicates.
+    A report that is not delivered before ``deadline`` (monotonic clock) remains due. If a delivered report cannot be
+    marked as delivered, the report remains due, because the service detects duplicates.
     """
     delivered: set[str] = set()
     outcome: _Outcome = "delivered"
@@ -142,7 +144,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
 
 
 def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, delivered: set[str], *, failed: bool) -> None:
-    """Record delivered reports. Other reports are due again later, up to a maximum number of failures."""
+    """Record delivered reports. All other reports become due again later, up to a maximum number of failures."""
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:

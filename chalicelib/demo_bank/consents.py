@@ -1,6 +1,6 @@
 """Consents at this bank, each with its token, customer, accounts and scopes.
 
-Each has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
+Each consent has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
 ``given#<customer>#…`` lists a customer's consents, newest first. ``ends#<time>#<digest>`` has the time at which the
 bank itself ends a consent, if any. ``days`` has the validity in days that the service set for the latest consent.
 
@@ -31,7 +31,7 @@ LIST_LIMIT = 50
 _DAY = 86400
 _RETENTION_SECONDS = 30 * _DAY
 ENDS = DueTimes("ends", _RETENTION_SECONDS)
-"""When the bank ends consents by itself, by the digest of their token."""
+"""The times at which the bank itself ends consents, by the digest of the consent's token."""
 _DAYS = "days"
 
 
@@ -40,8 +40,9 @@ class DemoConsent:
     """One consent. Times are Unix seconds; ``record`` is its storage key.
 
     ``hub_notified`` is false until the service has been notified that the bank ended the consent. ``payment_id`` is the
-    payment of a used one-time consent, otherwise empty. ``last_used_at`` is the first use on the latest day (UTC) with
-    a use. It is missing for unused consents, and for uses before this member existed.
+    payment of a used one-time consent, otherwise empty. ``last_used_at`` is the time of the first use on the most
+    recent day (UTC) of use. It is ``None`` if the consent is unused, or was last used before this member was
+    introduced.
     """
 
     record: str
@@ -149,14 +150,19 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
-    """Return the write that uses a one-time consent. It fails if the consent has ended or paid a different order."""
+    """Return the write that uses a one-time consent for a payment.
+
+    The write fails if the consent has ended or was used for a different payment.
+    """
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
 
 
 def record_use(bank: DemoBank, consent: DemoConsent) -> None:
-    """Record that an application used the consent, at most once a day, so that reads rarely write."""
+    """Record that an application used the consent. The use is recorded at most once a day, so that few reads cause a
+    write.
+    """
     now = bank.clock.time()
     if consent.last_used_at is not None and consent.last_used_at // _DAY == now // _DAY:
         return
@@ -177,7 +183,7 @@ def mark_revoked(bank: DemoBank, record: str, *, hub_notified: bool) -> bool:
 
 
 def revoke_by_token(bank: DemoBank, token: str) -> bool:
-    """End a consent at the service's request."""
+    """End the consent with this token at the service's request."""
     return mark_revoked(bank, _record_id(token), hub_notified=True)
 
 
@@ -206,7 +212,7 @@ _Outcome = Literal["done", "failed", "unreachable"]
 
 
 def revoke(bank: DemoBank, consent: DemoConsent, seconds: float = READ_SECONDS) -> None:
-    """End a consent at the bank, then at the service. ``seconds`` is the time limit for its response.
+    """End a consent at the bank, then at the service. ``seconds`` is the time limit for the service's response.
 
     Raises:
         HubRefusal, HubUnreachable: the consent has ended at the bank, but the service has not confirmed the end.

@@ -29,7 +29,7 @@ from chalicelib.foundation.identifiers import digest, new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 COOKIE = "demo_bank_session"
-"""The session cookie; its value is not stored."""
+"""The name of the session cookie. The cookie's value is not stored."""
 LIFETIME = 1800
 
 
@@ -42,7 +42,7 @@ class CustomerSession:
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
-    """Return the session of the browser's cookie, or ``None`` without a session or if the customer was deleted."""
+    """Return the session of the browser's cookie, or ``None`` if no session exists or the customer was deleted."""
     bank, cookie = visit.bank, visit.read_cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.real.time():
@@ -66,7 +66,7 @@ def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
 
 
 def sign_in(visit: Visit) -> Response:
-    """Start a session and redirect to the page that required it."""
+    """Sign the customer in, start a session, and redirect to the page that required the sign-in."""
     customer = authenticate(visit.bank, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
@@ -133,7 +133,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Ask the customer to confirm the irreversible revocation."""
+    """Render a page that asks the customer to confirm the irreversible revocation."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)

@@ -15,10 +15,12 @@ from chalicelib.foundation.fields.registries import currency_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 AccountKind = Literal["current", "savings", "business", "foreign", "card", "busy", "dormant", "loaded"]
-"""``busy`` has thousands of transactions, ``dormant`` none; ``loaded`` has those of its book."""
+"""The kind of an account. ``busy`` accounts have thousands of transactions, ``dormant`` accounts have none, and
+``loaded`` accounts have the transactions of their book.
+"""
 
 MOST_BALANCES = 20
-"""A list of more accounts is shown without balances, each of which is a query."""
+"""The maximum number of accounts in a list that shows balances, because each balance requires a query."""
 
 _SORT_CODE = "040004"
 _BLZ = "10099900"
@@ -34,7 +36,7 @@ class CustomerAccount:
         iban: ``None`` for a card account.
         opening: the balance before the first transaction, in minor units. For a loaded account, the book contains this
             balance.
-        scale: the size of transactions, as a percentage of an average household's.
+        scale: the size of transactions, as a percentage of an average household's transactions.
         is_closed: whether webhooks and payments do not find the account after the PSU's approval.
     """
 
@@ -78,7 +80,8 @@ class Customer:
 def make_loaded_account(
     bank: BankName, number: str, name: str, currency: str, iban: str | None = None
 ) -> CustomerAccount:
-    """Create an account of a loaded customer. Its id contains the currency, to exclude payments in other currencies.
+    """Create an account of a loaded customer. The account id contains the currency, so that payments in other
+    currencies do not match.
 
     ``number`` has 8 digits at bank one and 10 at bank two. Without ``iban``, the IBAN is derived from the number.
     """
@@ -201,7 +204,7 @@ _FAULTS_SORT_CODE = "040009"
 _FAULTS_BLZ = "10099909"
 _FIRST_NUMBER, _NUMBERS_PER_FAULT = 70_000_000, 1_000
 _AccountMaker = Callable[[str, str, AccountKind, int], CustomerAccount]
-"""Makes an account in its bank's currency: number, name, kind, opening balance."""
+"""A function that creates an account in the bank's currency from a number, a name, a kind and an opening balance."""
 
 
 def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:

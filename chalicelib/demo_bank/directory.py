@@ -1,4 +1,4 @@
-"""A bank's customers: the built-in customers, and those loaded by an operator.
+"""A bank's customers: the built-in customers, and the customers that an operator loaded.
 
 Loaded customers have two kinds of records: ``customers`` lists a bank's loaded customers with their accounts, so that
 account numbers are unique, and ``book#<account>`` has an account's book. Customers are written together with the list.
@@ -23,15 +23,15 @@ from chalicelib.foundation.dynamodb.store import Check, Delete, Operation, Put, 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_CUSTOMERS = 500
-"""Loaded customers of one bank."""
+"""The maximum number of loaded customers at one bank."""
 MOST_BYTES = 350_000
-"""Size of a stored list or book; DynamoDB's limit for an item is 400 KB."""
+"""The maximum size of a stored list or book. DynamoDB limits an item to 400 KB."""
 _LIST = "customers"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCustomers:
-    """A bank's loaded customers by id. ``revision`` counts the loads, 0 before the first load."""
+    """A bank's loaded customers by id. ``revision`` is the number of loads so far."""
 
     revision: int
     customers: Mapping[str, Customer]
@@ -39,7 +39,7 @@ class LoadedCustomers:
 
 @dataclass(frozen=True, slots=True)
 class NewCustomer:
-    """A customer to load, with a book for each account by account id."""
+    """A customer to load. The customer's account books are stored by account id."""
 
     customer: Customer
     books: Mapping[str, AccountBook]
@@ -151,7 +151,7 @@ def _dump_customer(customer: Customer) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def _parse_customers(bank: BankName, text: str) -> Mapping[str, Customer]:
-    """Parse the customers by id.
+    """Parse the customers from JSON text. Returns the customers by id.
 
     The result is cached, because one request reads the list of up to 500 customers several times.
     """

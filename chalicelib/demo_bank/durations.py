@@ -22,14 +22,15 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Put
 ConfirmationKind = Literal["consent", "payment"]
 
 SECONDS = 5
-"""Time-out of the report to the service, in seconds."""
+"""The timeout of the report to the service, in seconds."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """Return the write of a confirmation's duration, for the confirmation's transaction, or none at a bank without
-    reports.
+    """Return the write that records a confirmation's duration, for the transaction of the confirmation.
+
+    The result is empty at a bank without daily reports.
     """
     if not bank.profile.protocol.reports_performance:
         return []

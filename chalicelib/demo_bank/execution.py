@@ -1,7 +1,7 @@
-"""Execution of payments: confirm, settle, reject, cancel; and account statements that include due settlements.
+"""Execution of payments (confirm, settle, reject and cancel), and account statements that include due settlements.
 
-The transaction that confirms the payment debits the account: with a pending entry or, for an instant
-scheme, a booked entry. Reading a payment or an account first settles due payments.
+The transaction that confirms the payment debits the account: with a pending entry or, for an instant scheme, a booked
+entry. Reading a payment or an account first settles due payments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _TEST_STEPS: Mapping[str, tuple[PaymentStep, int]] = {
     "TEST-UNKNOWN": ("uncertain", UNKNOWN_SECONDS),
     "TEST-PENDING": ("pending", orders.NEVER),
 }
-"""The step of a payment's confirmation, and the seconds until it is settled, by test reference."""
+"""For each test reference, the step that follows the payment's confirmation and the number of seconds until settlement.
+"""
 _TRIES = 8
 NO_FUNDS = "There is not enough money in the account"
 _LATE = "The payment was rejected after it had been confirmed; the money is back in the account"
@@ -89,7 +90,7 @@ def assign_account(bank: DemoBank, order: DemoPaymentOrder, account: CustomerAcc
 
 
 def cancel(bank: DemoBank, order: DemoPaymentOrder, reason: str) -> DemoPaymentOrder:
-    """Cancel the order; no money moves. Raises: OrderChanged."""
+    """Cancel the order. No money is transferred. Raises: OrderChanged."""
     return save_transition(bank, order, _closed_order(bank, order, "cancelled", reason))
 
 
@@ -162,13 +163,13 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
 def _closed_order(
     bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
 ) -> DemoPaymentOrder:
-    """Return the order after it ended without a payment. The browser passes its status to the TPP."""
+    """Return the order after it ended without a payment. The browser redirects to the TPP with the order's status."""
     after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 
 
 def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
-    """Return the writes of a confirmed or settled order's entries on each affected account at this bank."""
+    """Return the writes that store a confirmed or settled order's entries on each affected account at this bank."""
     debit = _debit_entry(bank, order)
     operations: list[Operation] = [ledger.put_entry(bank, order.account_id, debit)]
     if order.state != "settled":

@@ -1,7 +1,7 @@
-"""Faults by name: the customers of the fault banks. A customer's fault applies to every call that the fault concerns.
+"""The faults of the fault banks. Each customer represents a fault, which applies to every call that it concerns.
 
-A fault either replaces a webhook's response (``effect``), gives every payment a test reference
-(``payment_reference``), ends consents (``consent_seconds``), or is in the customer's accounts.
+A fault either replaces a webhook's response (``effect``), gives every payment a test reference (``payment_reference``),
+ends consents (``consent_seconds``), or is in the customer's accounts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MANY_ACCOUNTS = 200
 MANY_TRANSACTIONS = 10_000
 
 FaultEffect = Callable[["DemoBank", Callable[[], Response]], Response]
-"""Gets the bank and the function that answers the webhook. Raises: Refusal."""
+"""A function that replaces a webhook's response. It receives the bank and the original handler. Raises: Refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,9 @@ FAULTS_BY_NAME: Mapping[str, SandboxFault] = {fault.name: fault for fault in FAU
 
 
 def payment_reference(named: str, customer_id: str) -> str:
-    """Return the test reference of a payment, or otherwise of its customer's fault, or an empty text if there is
-    none.
+    """Return a payment's own test reference, or the test reference that the customer's fault defines.
+
+    The result is empty if neither exists.
     """
     fault = FAULTS_BY_NAME.get(customer_id)
     return named or (fault.payment_reference if fault else "")

@@ -1,7 +1,7 @@
-"""Formats: the version-specific part of a demonstration bank (``format_v1``, ``format_v2``).
+"""Formats, the version-specific part of a demonstration bank (``format_v1``, ``format_v2``).
 
-All versions share the rest of the bank. ``Profile.protocol`` has the protocol side; the format and the
-``WebhookFormat`` have the bank side.
+All versions share the rest of the bank. ``Profile.protocol`` defines the protocol; the format and the ``WebhookFormat``
+define how the bank uses the protocol.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Format:
     """The values of one protocol version.
 
     Attributes:
-        statuses: by payment step. ``undecided`` is a confirmed payment that may still be rejected, ``pending`` a
-            payment that is never settled.
+        statuses: the statuses by payment step. ``undecided`` is a confirmed payment that may still be rejected, and
+            ``pending`` a payment that is never settled.
         own_code: the code of a refusal that the protocol does not define.
         token_fault: the fault for an ended or expired token.
         reference_members: the payment members that may contain a test reference, as text.

@@ -20,7 +20,7 @@ _BAD_REQUEST = 400
 
 
 class HubRefusal(Exception):
-    """The service refused the request. The PSU sees code and message."""
+    """The service refused the request. The PSU sees the refusal's code and message."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status = status
@@ -30,7 +30,7 @@ class HubRefusal(Exception):
 
     @property
     def is_permanent(self) -> bool:
-        """Whether a retry would be refused as well. Other failures may be temporary."""
+        """Whether a retry would be refused as well. A refusal that is not permanent may be temporary."""
         return self.status == _BAD_REQUEST
 
 
@@ -54,7 +54,7 @@ class SavedConsent:
 
 
 def init_authorization(bank: DemoBank, request_url: str) -> AuthorizationRequest:
-    """Start an authorization at the hub. Raises: HubRefusal, HubUnreachable."""
+    """Start an authorization at the service. Raises: HubRefusal, HubUnreachable."""
     answer = _post(bank, "/init_authorization", {"request_url": request_url}, new_uuid())
     scopes = answer("scopes", list)
     return AuthorizationRequest(
@@ -118,7 +118,7 @@ def report_day(
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Response members by snake_case name, regardless of the version's notation."""
+    """The members of a response by snake_case name, in any protocol version."""
 
     bank: DemoBank
     members: Mapping[str, Any]
@@ -160,7 +160,7 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Return code and message of an error in either version's format. A more specific additional code is preferred."""
+    """Return the code and message of an error in either version's format. Specific additional codes are preferred."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"

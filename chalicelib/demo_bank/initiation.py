@@ -1,4 +1,4 @@
-"""Payment webhooks: initiation, with checks that only the bank can perform, and status."""
+"""The webhooks that initiate a payment, with checks that only the bank can perform, and return a payment's status."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Payment requests in a version-neutral form: debtor, creditors, amounts and schemes.
 
-Amounts are in minor units, parsed exactly and written with the decimals of their currency, never as binary floats.
+Amounts are in minor units. They are parsed exactly, and written with the decimals of their currency. Binary floats are
+never used.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
 INSTANT = frozenset({"FPS", "SCTI"})
-"""Schemes that settle as soon as the customer confirms."""
+"""Payment schemes that settle as soon as the customer confirms the payment."""
 _CURRENCIES = {"FPS": "GBP", "BACS": "GBP", "CHAPS": "GBP", "SCT": "EUR", "SCTI": "EUR"}
-"""The only currency of each scheme; SWIFT accepts any."""
+"""The only currency that each payment scheme accepts. SWIFT is not listed, because it accepts any currency."""
 _WHOLE_DIGITS = 13
 
 
@@ -34,7 +35,7 @@ class AccountIdentifiers:
     sort_code: str = ""
 
     def matches(self, account: CustomerAccount) -> bool:
-        """Whether all present identifiers match the account. Currencies of one account share an IBAN."""
+        """Whether all present identifiers match the account. Currency accounts of one account share an IBAN."""
         given = {name: value for name, value in asdict(self).items() if value}
         return bool(given) and all(getattr(account, name) == value for name, value in given.items())
 
@@ -46,12 +47,12 @@ class AccountIdentifiers:
 
     @property
     def label(self) -> str:
-        """Describe the account as readable text, or return an empty text without identifiers."""
+        """Return a readable description of the account, or an empty text if the message has no identifiers."""
         return self.iban or self.bban or f"{self.sort_code} {self.number}".strip()
 
 
 TEXT_SEPARATOR = " \N{MIDDLE DOT} "
-"""Separates a payment's reference from the message to its receiver."""
+"""The text between a payment's reference and the message to the payee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +111,11 @@ def resolve_schemes(profile: Profile, kind: Kind, currency: str, given: Iterable
 
 
 class UnpayableAmount(ValueError):
-    """The demonstration banks cannot pay this amount. The message contains the reason."""
+    """An amount that the demonstration banks cannot pay. The message contains the reason."""
 
 
 def minor_digits(currency: str) -> int:
-    """Return the decimal places of a currency (ISO 4217), for example 2 for EUR, 0 for JPY."""
+    """Return the number of decimal places of a currency (ISO 4217), for example 2 for EUR and 0 for JPY."""
     return decimals()[currency]
 
 
@@ -136,11 +137,10 @@ def decimal_amount(minor: int, currency: str) -> Decimal:
 
 
 class SandboxReference(NamedTuple):
-    """A named test reference. A payment that contains it fails in the corresponding way.
+    """A named test reference. A payment that contains the reference fails in the corresponding way.
 
-    A version 1 payment has it in ``reference`` (for a bulk, in any payment), a version 2 payment in
-     ``remittance_information_unstructured`` or as the reference in
-    ``remittance_information_structured``.
+    A version 1 payment has the reference in ``reference`` (for a bulk, in any payment), a version 2 payment in
+    ``remittance_information_unstructured`` or as the reference in ``remittance_information_structured``.
     """
 
     name: str

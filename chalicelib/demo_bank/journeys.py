@@ -30,7 +30,9 @@ State = Literal["open", "signed_in", "confirming", "consenting", "approved", "re
 
 LIFETIME = 1800
 CLAIM_SECONDS = 30 + CLOCK_SKEW_SECONDS
-"""Seconds after which a consent that was sent may be sent again: no request takes 30."""
+"""The number of seconds after which a consent may be sent to the service again. No request takes longer than 30
+seconds.
+"""
 ATTEMPTS = 3
 SIGN_IN_ATTEMPTS = 5
 UNDECIDED: tuple[State, ...] = ("open", "signed_in", "confirming")
@@ -104,7 +106,7 @@ class PsuJourney:
 
 
 def begin(bank: DemoBank, request_url: str, request: AuthorizationRequest, browser: str) -> str:
-    """Create a journey for the browser with the cookie ``browser``. Returns its id."""
+    """Create a journey for the browser with the cookie ``browser``. Returns the journey's id."""
     journey_id = new_secret()
     record = _record_id(journey_id)
     addresses = jsontext.dumps({"request_url": request_url, "cancel_url": request.cancel_url})

@@ -4,8 +4,8 @@ A payment has an entry, ``entry#<account>#<time>#<id>``, on each affected accoun
 of the booked entries. The available balance also subtracts pending entries. On the first of a month, the previous
 month's payments are reversed, so that sandbox accounts regain their funds and a twelve-month statement is complete.
 
-A debit reads the account's debit count, ``turn#<account>``, before its entries, and increments it
-together with its entry. If two debits are based on the same balance, only one of them succeeds.
+A debit reads the account's debit count, ``turn#<account>``, before the account's entries. The write of the debit's
+entry also increments the count. If two debits are based on the same balance, only one of them succeeds.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
 _SETTLED_WITHIN = timedelta(days=1)
-"""How long before the statement's first day a payment may have begun and still be booked on it."""
+"""The maximum time between a payment's confirmation and its booking. Payments confirmed within this time before a
+statement's first day may appear in the statement.
+"""
 
 _RESERVED_FOR = timedelta(days=30)
-"""How long a pending payment reserves the money; only payments that are never settled take so long."""
+"""The maximum time for which a pending payment reserves the money. Only payments that are never settled reach this
+limit.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,10 @@ class PaymentEntry:
 
     Attributes:
         entry_id: for the paying account, the payment's id.
-        counterparty_account: the other party's account, if known.
+        counterparty_account: the counterparty's account, if known.
         created_at: when the payment was initiated, Unix seconds.
         begun_at: when the customer confirmed, Unix seconds; part of the record's key.
-        booked_at: when it was booked; 0 while it is pending.
+        booked_at: when the payment was booked; 0 while the payment is pending.
         settles_at: when a pending entry is due for settlement.
     """
 
@@ -91,7 +95,7 @@ def build_statement(
 ) -> Statement:
     """Build an account's statement as of ``today``, including its payments.
 
-    ``book`` belongs to a loaded account, whose opening balance includes earlier booked payments.
+    ``book`` is the book of a loaded account. Its opening balance includes payments that were booked earlier.
     """
     made = book_statement(account, book, today) if book else generate_statement(account, today)
     start = max(first_day(today), book.opened_on) if book else first_day(today)
@@ -106,7 +110,7 @@ def build_statement(
 
 
 def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
-    """Return reversals of each month's payments, on the first of the following month."""
+    """Return the entries that reverse each month's payments on the first of the following month."""
     sums: dict[date, int] = defaultdict(int)
     for entry in booked:
         sums[first_of_month(entry.booked_on, -1)] += entry.amount
@@ -160,7 +164,9 @@ def read_debit_count(bank: DemoBank, account_id: str) -> int:
 
 
 def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
-    """Increment the debit count. The write fails if another debit was recorded after ``taken`` was read."""
+    """Return the write that increments the debit count. It fails if another debit was recorded after ``taken`` was
+    read.
+    """
     condition = Attr("taken").eq(taken) if taken else absent("bank")
     return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)
 

@@ -37,16 +37,16 @@ State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
 CONFIRM_SECONDS = 1800
 RETENTION_SECONDS = 430 * 86400
 DUE = DueTimes("due", RETENTION_SECONDS)
-"""When orders are due, by payment id."""
+"""The times at which orders are due, by payment id."""
 NEVER = 999_999_999_999
-"""The due time of a payment that is never settled; the largest that a due-time entry can have."""
+"""The due time of a payment that is never settled. It is the largest time that a due-time entry can contain."""
 _LINES_PER_RECORD = 100
 _ID_LENGTH = 18
 
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """A status change to report. Retries have the same ``request_id``."""
+    """A status change to report to the service. All retries have the same ``request_id``."""
 
     status: Status
     request_id: str
@@ -54,7 +54,7 @@ class StatusReport:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """An account's total credit from an order, in minor units, and its number of payments."""
+    """An account's total credit from an order, in minor units, and the number of payments to the account."""
 
     account_id: str
     amount: int
@@ -67,17 +67,17 @@ class DemoPaymentOrder:
 
     Attributes:
         content: digest of the request, to detect duplicates.
-        consent: record of its consent; empty for a direct payment.
+        consent: record of the order's consent; empty for a direct payment.
         customer_id: the debtor; empty until the customer of a direct payment has signed in.
         account_id: the debtor account; empty until the customer has chosen one.
         is_fixed: whether the request named the debtor account.
         receiver, text: the payee and purpose, as shown on a statement.
-        receiver_account: the creditor account; empty if there are several receivers.
+        receiver_account: the creditor account; empty if there are several payees.
         count: number of single payments.
-        test: its test reference, or empty.
-        is_within: whether all the money stays at this bank.
+        test: the payment's test reference, or empty.
+        is_within: whether all accounts of the payment are at this bank.
         settles_at: when a confirmed order is settled.
-        result: the status that the browser passes to the TPP; ``None`` while the order is open.
+        result: the status with which the browser returns to the TPP; ``None`` while the order is open.
         report_at: when the reports are next sent, after ``report_attempts`` failures.
     """
 
@@ -116,8 +116,9 @@ class DemoPaymentOrder:
 
     @property
     def test_reference(self) -> str:
-        """The payment's test reference, or otherwise that of its customer's fault, or an empty text if there is
-        none.
+        """The payment's own test reference, or the test reference that the customer's fault defines.
+
+        The text is empty if neither exists.
         """
         return faults.payment_reference(self.test, self.customer_id)
 
@@ -127,13 +128,13 @@ class DemoPaymentOrder:
 
     @property
     def due_at(self) -> int:
-        """Return the time of the order's next step, or 0 without a next step."""
+        """Return the time of the order's next step, or 0 if no step follows."""
         times = [self.confirm_by] if self.state == "open" else [self.settles_at] if self.state == "confirmed" else []
         return min([*times, *([self.report_at] if self.reports else [])], default=0)
 
     @property
     def return_url(self) -> str:
-        """Return the URL of the final redirect: the request's callback URL with the outcome in its query."""
+        """Return the URL of the final redirect: the request's callback URL with the outcome in the query."""
         outcome = {"status": str(self.result), "payment_id": self.payment_id}
         outcome |= {"message": self.message} if self.message else {}
         joint = "&" if urlsplit(self.callback_url).query else "?"
@@ -152,7 +153,7 @@ class DemoPaymentOrder:
         return customer.account(self.account_id) if customer else None
 
     def is_payer_gone(self, bank: DemoBank) -> bool:
-        """Whether the customer was deleted, or no longer has the order's account."""
+        """Whether the paying customer was deleted, or no longer has the order's account."""
         if self.account_id:
             return self.account(bank) is None
         return bool(self.customer_id) and self.customer(bank) is None
@@ -172,7 +173,7 @@ class DemoPaymentOrder:
 
 
 def derive_payment_id(bank: DemoBank, *parts: str) -> str:
-    """Derive an unguessable id from the parts, so that a duplicate request finds its own payment."""
+    """Derive an unguessable id from the parts. A duplicate request results in the same id."""
     return base64.b32encode(bank.derive("payment", *parts)).decode()[:_ID_LENGTH].lower()
 
 

@@ -22,9 +22,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NO_REFERRER = "no-referrer"
 MOST_SHOWN = 30
-"""Customers listed on a page; others sign in by name."""
+"""The maximum number of customers that a page lists. All other customers sign in by name."""
 _AREA = ("my-accounts", "consents")
-"""The first path parts of pages outside journeys."""
+"""The first path segments of pages outside authorization journeys."""
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 
@@ -64,7 +64,7 @@ def page(
     """Render a page of the bank.
 
     Args:
-        leads_to: the permitted targets of its forms and their redirects.
+        leads_to: the permitted targets of the page's forms and their redirects.
         referrer: ``NO_REFERRER`` if the page shows a code.
         values: template values.
     """
@@ -89,12 +89,14 @@ def message_page(
 
 
 def people(customers: Sequence[Customer]) -> dict[str, Any]:
-    """Return template values for a list of customers: the first customers, and the number of ``others``."""
+    """Return template values for a list of customers: the first customers, and ``others``, the number of remaining
+    customers.
+    """
     return {"customers": customers[:MOST_SHOWN], "others": max(len(customers) - MOST_SHOWN, 0)}
 
 
 def sign_in_error(bank: DemoBank) -> str:
-    """The error message for a wrong customer name or password."""
+    """Return the error message for a wrong customer name or password."""
     if bank.profile.plays_faults:
         return "This bank has no fault with this name and password. Please choose one of those below."
     return "User name and password do not match. Please try again."

@@ -1,7 +1,7 @@
-"""The PSU's journey through a payment: sign in, choose the account, and confirm with a key code or refuse.
+"""The payment pages: the PSU signs in, chooses the account, and confirms with a key code or refuses.
 
 ``/payment/<secret>`` shows the current step. The forms post to ``/payment/sign-in``, ``choose``, ``confirm`` and
-``refuse`` with the secret in their field ``payment``. Finally, the browser is redirected to the TPP.
+``refuse``, and contain the secret in the field ``payment``. Finally, the browser is redirected to the TPP.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PATH = "/payment/"
 KEY_CODES = 3
 SIGN_INS = 5
 REPORT_SECONDS = 5
-"""Seconds that a PSU waits for reports to be sent to the service; unsent ones stay due."""
+"""The maximum number of seconds that a PSU waits while reports are sent to the service. Unsent reports remain due."""
 _RUNS = 2
 
 PaymentStepView = Callable[[Visit, DemoPaymentOrder], Response]
 
 
 def show_payment(visit: Visit, secret: str) -> Response:
-    """``GET /payment/<secret>``: show the page of the payment's current step, or its outcome."""
+    """``GET /payment/<secret>``: show the page of the payment's current step, or the outcome of the payment."""
     order = orders.find_by_secret(visit.bank, secret)
     if order is None:
         return _unknown_payment_page(visit)
@@ -51,7 +51,7 @@ def show_payment(visit: Visit, secret: str) -> Response:
 
 
 def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
-    """Wrap the form of one step. After the payment's end, every form redirects to the TPP."""
+    """Wrap the form view of one step. After the payment has ended, every form redirects to the TPP."""
 
     @wraps(step)
     def view(visit: Visit) -> Response:
@@ -72,7 +72,7 @@ def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
 
 
 def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
-    """Return the order members that a form depends on. Sent or postponed reports do not affect them."""
+    """Return the order members whose change makes a form outdated. Sending or postponing reports has no effect."""
     return order.customer_id, order.account_id, order.attempts
 
 
@@ -128,7 +128,7 @@ def choose_account(visit: Visit, order: DemoPaymentOrder, session: CustomerSessi
 @payment_step
 @payer_step
 def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:
-    """Confirm the payment with the correct key code. Three wrong codes cancel it."""
+    """Confirm the payment with the correct key code. Three wrong codes cancel the payment."""
     bank = visit.bank
     if not order.account_id:
         return see_other(_payment_link(visit, order))
@@ -146,7 +146,7 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Refuse the payment. The link alone is sufficient, because no data is displayed and no money moves."""
+    """Refuse the payment. The link alone is sufficient, because the view displays no data and transfers no money."""
     return _cancel_payment(visit, order, "The customer refused")
 
 
@@ -180,9 +180,9 @@ def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """Return the possible debtor accounts.
+    """Return the accounts that the customer can pay from.
 
-    They have the right currency, are approved by the consent, if any, and are not a receiver's account.
+    The accounts have the right currency, are approved by the consent, if any, and are not a payee's account.
     """
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(session.customer) if consent else session.customer.accounts

@@ -17,11 +17,11 @@ class Profile:
     """One demonstration bank.
 
     Attributes:
-        name: the path segment in its URLs.
-        version: the number of its protocol version.
-        schemes: the payment schemes that it offers.
-        look: the style sheet with its colours.
-        plays_faults: whether its customers represent faults.
+        name: the path segment in the bank's URLs.
+        version: the number of the bank's protocol version.
+        schemes: the payment schemes that the bank offers.
+        look: the style sheet with the bank's colours.
+        plays_faults: whether the bank's customers represent faults.
         consent_days: the validity of consents in days.
         number_length: the digits of an account number.
     """

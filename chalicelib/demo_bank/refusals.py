@@ -1,4 +1,4 @@
-"""The banks' refusals: faults defined by the protocol, and the bank's own codes."""
+"""Refusals of the demonstration banks: faults defined by the protocol, and codes of the banks themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chalicelib.openbanking.protocol.refusals import RefusalRow
 
 
 class UnknownToken(Refusal):
-    """This bank never issued the token. A retry cannot succeed, so both versions respond with HTTP 404."""
+    """The bank never issued the token. A retry cannot succeed, so banks of all versions respond with HTTP 404."""
 
     def __init__(self) -> None:
         super().__init__(Fault.UNKNOWN_TOKEN, "this bank has no such token")

@@ -37,9 +37,9 @@ CONNECT_SECONDS = 3
 READ_SECONDS = 15
 KEYS_SECONDS = 5
 TOO_LONG_SECONDS = 24
-"""Longer than the service waits (20 s), shorter than a deployed function's time-out (29 s)."""
+"""A response time that exceeds the service's timeout (20 s), but not the timeout of a deployed function (29 s)."""
 _private_key = lru_cache(maxsize=8)(signatures.load_private_key)
-"""Load a private key, cached: loading validates it, which takes as long as many signatures."""
+"""Load a private key. The result is cached, because the validation takes as long as many signatures."""
 
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
 
@@ -65,7 +65,7 @@ class NotInstalled(Exception):
 
 
 class HubUnreachable(Exception):
-    """The service did not respond, or its response violated the protocol."""
+    """The service did not respond, or violated the protocol in its response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class DemoBank:
         return self._vault().unseal(sealed, self._context(record))
 
     def derive(self, purpose: str, *parts: str) -> bytes:
-        """Derive 256 bits from the parts with this bank's key."""
+        """Derive 256 bits from the given parts with this bank's key."""
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
@@ -212,7 +212,7 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """Records ``<prefix>#<time>#<id>`` of due work, which expire ``retention_seconds`` after the time."""
+    """Records ``<prefix>#<time>#<id>`` of due work. A record expires ``retention_seconds`` after its time."""
 
     prefix: str
     retention_seconds: int
@@ -230,7 +230,7 @@ class DueTimes:
             yield int(at), identifier
 
     def next_time(self, bank: DemoBank) -> int | None:
-        """Return the earliest time in Unix seconds, or ``None``."""
+        """Return the earliest due time in Unix seconds, or ``None`` if no work is due."""
         partition = ("bank", bank.profile.name)
         found = bank.store.query(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=1)
         return int(found.items[0]["id"].split("#")[1]) if found.items else None

@@ -1,4 +1,4 @@
-"""Installation of the demonstration banks, once per stage, by the operator."""
+"""Installation of the demonstration banks. The operator runs it once for each stage."""
 
 from __future__ import annotations
 

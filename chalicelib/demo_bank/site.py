@@ -37,14 +37,14 @@ PAGES: Mapping[tuple[str, str], Page] = {
     ("POST", "/consents/revoke"): customer_views.revoke_consent,
     ("POST", "/consents/sign-out"): customer_views.sign_out,
 }
-"""Method, path below the bank's base URL, and view of every page."""
+"""The HTTP method, path below the bank's base URL, and view of every page."""
 
 PAGES_BELOW: Mapping[str, Callable[[Visit, str], Response]] = {
     "/payment/": payment_views.show_payment,
     "/my-accounts/": customer_views.show_account,
     "/static/": pages.serve_static_file,
 }
-"""Views by path prefix; they receive the rest of the path."""
+"""The views by path prefix. Each view receives the rest of the path."""
 
 _FOREIGN = "Another site sent this form, so it was not accepted. Please start from this bank's pages."
 
@@ -67,7 +67,7 @@ def serve(host: Services, name: BankName, incoming: Incoming) -> Response:
 
 
 def answer_failure(host: Services, incoming: Incoming, error: Exception) -> Response:
-    """Respond to an exception of a view: in the version's error format for programs, as a page for people."""
+    """Respond to an exception of a view. Programs receive the error format of the version, and people an error page."""
     at = get_bank(BY_NAME[incoming.route.split("/")[2]].name, host)
     if incoming.method == "POST" and ("POST", _path(incoming)) not in PAGES:
         return webhooks.answer_failure(at, incoming, error)

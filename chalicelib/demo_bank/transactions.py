@@ -1,9 +1,9 @@
-"""Generated transactions for every account, derived from its number: a year, or ``MANY_TRANSACTIONS`` if it is busy.
+"""Generated transactions of an account: a year of transactions, or ``MANY_TRANSACTIONS`` for a busy account.
 
 A generator seeded with the account's number and the month creates the transactions of a month. So the transactions
-never change. Each month's transactions add up to zero: the remainder is transferred away on the
-28th. A statement therefore starts with one constant opening entry, twelve whole months back, and the
-balance is the sum of its entries. Amounts are integers in minor units, negative for debits.
+never change. Each month's transactions add up to zero: the remainder is transferred to another account on the 28th. A
+statement therefore starts with one constant opening entry, twelve whole months earlier, and the balance is the sum of
+its entries. Amounts are integers in minor units, negative for debits.
 
 A busy account has the same number of transactions every day, which add up to zero. A loaded account has the
 transactions of its book. The opening entry includes transactions before the twelve months.
@@ -55,7 +55,7 @@ class StatementEntry:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An account's entries up to a day, oldest first, and the entries still pending on that day."""
+    """An account's entries until the statement's day, oldest first, and the entries that are pending on that day."""
 
     booked: tuple[StatementEntry, ...]
     pending: tuple[StatementEntry, ...]
@@ -76,7 +76,7 @@ class Statement:
 
     @property
     def newest_first(self) -> list[tuple[StatementEntry, bool]]:
-        """Return every entry with its pending flag, pending entries first."""
+        """Return every entry with a flag for pending entries. Pending entries are first, then the newest entries."""
         pending = [(entry, True) for entry in reversed(self.pending)]
         return pending + [(entry, False) for entry in reversed(self.booked)]
 
@@ -172,7 +172,7 @@ def first_day(today: date) -> date:
 
 
 def first_of_month(day: date, back: int) -> date:
-    """Return the first day of the month that is a number of months before ``day``."""
+    """Return the first day of the month that is ``back`` months before ``day``."""
     count = day.year * 12 + day.month - 1 - back
     return date(count // 12, count % 12 + 1, 1)
 
@@ -211,7 +211,7 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
 
 
 def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
-    """Derive the other party's account in a transfer: a valid IBAN that depends only on the name."""
+    """Return a valid IBAN for the counterparty of a transfer. The IBAN depends only on the counterparty's name."""
     if entry.means != "transfer":
         return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)

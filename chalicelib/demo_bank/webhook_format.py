@@ -1,4 +1,4 @@
-"""Webhook calls, and their responses in the formats of the versions."""
+"""Webhook calls, and the response formats of the protocol versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """A validated webhook call: its parsed request, and the consent concerned with its customer, if any.
+    """A validated webhook call: its parsed request, and the consent concerned with the consent's customer, if any.
 
     Attributes:
         format: the webhook format of the bank's version.

@@ -1,4 +1,4 @@
-"""Webhooks of a demonstration bank: the rows per version, and the checks before each.
+"""Webhooks of a demonstration bank: the webhooks of each protocol version, and the checks before each call.
 
 Checks run in this order: key, request id, signature, JSON, fields, token, scope. A fault bank then applies the
 customer's fault.
@@ -37,7 +37,7 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 
 _BODY_BYTES = 1_000_000
 _BULK_BYTES = 5_000_000
-"""Body limit of bulk payments: the service accepts 4 MB and adds omitted schemes to each payment."""
+"""The maximum body size of a bulk payment. The service accepts 4 MB, and adds a scheme to each payment without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class WebhookRow:
     """One webhook.
 
     Attributes:
-        webhook: the protocol's row: path, model of the body, scope.
+        webhook: the protocol's definition: path, model of the body, scope.
         answer: builds the response members.
         consent: whether X-Auth-Token must belong to an active consent. A status request may have no token, and a
             revocation may concern an ended consent.
@@ -107,14 +107,15 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
 
 
 def _answer(row: WebhookRow, call: WebhookCall) -> Response:
-    """Return the response of the call's handler. Raises: Refusal."""
+    """Call the handler of the webhook and return its response. Raises: Refusal."""
     members = row.answer(call)
     form = row.webhook.form or call.bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
 
 
 def _find_fault(row: WebhookRow, call: WebhookCall) -> SandboxFault | None:
-    """Return the fault to apply: of the consent's customer, or of a direct payment's signed-in customer.
+    """Return the fault to apply, which is the fault of the consent's customer or of a direct payment's signed-in
+    customer.
 
     Revocations never fail, so that a TPP can always end a consent.
     """
@@ -126,7 +127,7 @@ def _find_fault(row: WebhookRow, call: WebhookCall) -> SandboxFault | None:
 
 
 def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
-    """Refuse any other path of the bank. Raises: Refusal."""
+    """Refuse a request to a path that the bank does not define. Raises: Refusal."""
     authenticate_hub(bank, incoming)
     raise refusals.ACTION_UNKNOWN()
 

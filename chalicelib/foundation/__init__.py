@@ -1,1 +1,3 @@
-"""The foundation of all packages: settings, storage, keys, time, fields and HTTP. Contains no banking logic."""
+"""The foundation of all packages: settings, storage, keys, time, fields and HTTP. The package contains no banking
+logic.
+"""

@@ -1,6 +1,6 @@
 """The CA bundles for certificates of callers, from a file or S3 (``TPP_CA_BUNDLE``, ``BANK_CA_BUNDLE``).
 
-A bundle in S3 is the truststore object of API Gateway, so both trust the same authorities.
+A bundle in S3 is the truststore object of API Gateway, so the service and API Gateway trust the same authorities.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _APPLICATION = Path(__file__).parents[2]
 class CaBundle:
     """A PEM bundle at ``location``: a path, absolute or relative to the application's folder, or ``s3://bucket/key``.
 
-    ``variable`` is the bundle's setting. Without a location, no authority is trusted. Changes take effect within a
-    minute.
+    ``variable`` is the setting that configures the bundle. Without a location, no authority is trusted. Changes take
+    effect within a minute.
     """
 
     def __init__(self, variable: str, location: str | None, clock: Clock) -> None:
@@ -59,7 +59,7 @@ class CaBundle:
 
 
 def read_text(location: str) -> str:
-    """Read the text at a location of ``CaBundle``."""
+    """Read the text at a location, which has the format of ``CaBundle.location``."""
     bucket, _, key = location.removeprefix("s3://").partition("/")
     if location.startswith("s3://"):
         return Bucket(bucket).read(key).decode()

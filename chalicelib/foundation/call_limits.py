@@ -1,4 +1,4 @@
-"""Rate limits by caller: a token bucket for each, implemented as the generic cell rate algorithm (GCRA).
+"""Rate limits for each caller, with token buckets that are implemented as the generic cell rate algorithm (GCRA).
 
 Calls are counted in the memory of one process, without a storage call. A caller's total limit is the limit times the
 number of processes (on Lambda, instances).
@@ -13,10 +13,12 @@ from collections import OrderedDict
 from chalicelib.foundation.clock import Clock
 
 MAX_CALLERS = 10_000
-"""The callers that are remembered. The one that has been silent longest is forgotten first, and begins anew."""
+"""The maximum number of callers whose calls are counted. At this limit, the count of the least recently seen caller is
+dropped.
+"""
 _PERIOD = 60.0
 _ROUNDING = 1e-6
-"""Seconds that sums of fractions may be off."""
+"""The maximum rounding error of added fractions, in seconds."""
 
 
 class LimitReached(Exception):
@@ -34,7 +36,7 @@ class LimitReached(Exception):
 
 
 class CallLimits:
-    """Admits up to a minute's calls at once, then evenly as the minute passes; thread-safe.
+    """Admits a burst of up to one minute's calls, then calls at an even rate. Thread-safe.
 
     For each caller, it stores the time of the last admitted call and the number of seconds by which the caller was
     ahead of an even pace. A refused call does not count.
@@ -46,7 +48,7 @@ class CallLimits:
         self.admitted: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, caller: str, limit: int) -> None:
-        """Count a call of ``caller``, which has ``limit`` calls per minute. Raises: LimitReached."""
+        """Count a call of ``caller``, which may make ``limit`` calls per minute. Raises: LimitReached."""
         with self._lock:
             now = self._clock.monotonic()
             at, ahead = self.admitted.get(caller, (now, 0.0))

@@ -1,4 +1,4 @@
-"""Time as a parameter, so that tests can change the time."""
+"""Clocks, which are passed as parameters so that tests can change the time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import time
 from datetime import UTC, datetime
 
 CLOCK_SKEW_SECONDS = 5
-"""How far the clocks of two processes may differ: what another process wrote may be so many seconds ahead, and what it
-holds is still held so long after its time.
+"""The maximum difference between the clocks of two processes. A time that another process wrote may be this much in the
+future. A claim of another process remains valid for this long after its end.
 """
 
 
@@ -16,7 +16,7 @@ class Clock:
 
     @property
     def real(self) -> Clock:
-        """The clock that is never advanced. Used for signatures, proofs, TLS, sessions, cookies and one-time links."""
+        """A clock that is never advanced. Signatures, proofs, TLS, sessions, cookies and one-time links use it."""
         return self
 
     @property

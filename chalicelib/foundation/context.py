@@ -16,14 +16,16 @@ from typing import Any
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 RECORD_SECONDS = 3.0
-"""The time to record what another party was asked for, however long its answer took."""
+"""The number of seconds reserved for recording the outcome of a call to another party, even after a slow response."""
 CAPTURED_BYTES = 65_536
-"""The number of bytes of a response body that are captured."""
+"""The maximum number of captured bytes of a response body."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """A deadline by the clock ``monotonic`` within an ``outer`` deadline. See ``tight_deadline`` for ``is_tight``."""
+    """A deadline on the clock ``monotonic``, nested in the deadline ``outer``. ``tight_deadline`` explains
+    ``is_tight``.
+    """
 
     monotonic: Callable[[], float]
     until: float
@@ -93,7 +95,7 @@ def capturing(headers: CapturedHeaders) -> AbstractContextManager[None]:
 
 
 def captured() -> CapturedHeaders:
-    """Return the record of the latest call, or a temporary object outside ``capturing``."""
+    """Return the captured headers of the latest call, or a temporary object outside ``capturing``."""
     return current().captured or CapturedHeaders()
 
 
@@ -103,15 +105,15 @@ def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextMan
 
 
 def tight_deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """Like ``deadline``, for short times: AWS calls get short timeouts, so that a retry can still succeed.
+    """End the calls in this context at ``until``, like ``deadline``, but for short times.
 
-    Only the store retries them.
+    AWS calls get short timeouts, so that a retry can still succeed. Only the store retries AWS calls.
     """
     return _changed(limit=_Limit(monotonic, until, current().limit, is_tight=True))
 
 
 def unlimited() -> AbstractContextManager[None]:
-    """Remove the deadline in this context, for work that takes minutes on one machine."""
+    """Remove the deadline in this context, for a task that takes minutes on a single machine."""
     return _changed(limit=None)
 
 

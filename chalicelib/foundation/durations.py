@@ -1,4 +1,4 @@
-"""Durations in the two notations of commands and calls: ``61m``, and ISO 8601 (``PT61M``)."""
+"""Durations in two notations, which commands and calls accept: ``61m``, and ISO 8601 (``PT61M``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ _ISO_8601 = re.compile(
     r"P(?=[0-9T])(?:(?P<w>[0-9]{1,4})W|(?:(?P<d>[0-9]{1,4})D)?"
     r"(?:T(?=[0-9])(?:(?P<h>[0-9]{1,5})H)?(?:(?P<m>[0-9]{1,7})M)?(?:(?P<s>[0-9]{1,9})S)?)?)"
 )
-"""Weeks; or days, hours, minutes and seconds. Months and years have no fixed length."""
+"""An ISO 8601 duration: either weeks, or days, hours, minutes and seconds. Months and years are excluded, because their
+length varies.
+"""
 NOTATIONS = "90s, 30m, 12h, 7d or 2w, or a duration of ISO 8601 such as PT61M"
 
 
 class InvalidDuration(ValueError):
-    """The text is not a duration. The message contains the notations without quoting the text."""
+    """The text is not a duration. The message lists the accepted notations, and does not quote the text."""
 
 
 def read_duration(text: str) -> int:

@@ -1,7 +1,7 @@
-"""Identifiers, secrets, and credentials that combine them.
+"""Identifiers, secrets, and credentials that combine an identifier with a secret.
 
 A credential has the form ``<id>[~<id>…].<secret>``: the identifiers locate the records, and the secret (256 bits)
-grants access to them. A secret that is only verified is stored as a digest.
+grants access to them. A secret that only needs to be verified is stored as a digest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OpaqueToken:
 
 
 def new_credential(*ids: str) -> tuple[str, str]:
-    """Create a credential for ``ids``. Returns its text and the digest to store."""
+    """Create a credential for ``ids``. Returns the credential's text, and the digest to store."""
     secret = new_secret()
     return f"{'~'.join(ids)}.{secret}", digest(secret)
 
@@ -66,7 +66,7 @@ def is_uuid(text: str) -> bool:
 
 
 def read_uuid(text: str) -> str | None:
-    """Parse a UUID in hyphenated form, and convert it to lower case. Return ``None`` if it is not a UUID."""
+    """Parse a UUID in hyphenated form, and convert it to lower case. Return ``None`` for any other text."""
     try:
         found = str(uuid.UUID(text))
     except ValueError:

@@ -19,7 +19,7 @@ DEPTH = 100
 
 _CONTAINERS = frozenset((dict, list))
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""The start of an escape for half of a surrogate pair."""
+"""A regular expression for the start of an escape that represents half of a surrogate pair."""
 
 
 class InvalidJson(ValueError):
@@ -54,7 +54,8 @@ def loads(text: str | bytes) -> Any:
 
 
 def read_stored(text: str) -> Any:
-    """Parse JSON that this service stored. Earlier versions stored half of a surrogate pair as an escape.
+    """Parse JSON that this service stored. Earlier versions stored half of a surrogate pair as an escape, which is
+    accepted.
 
     Raises:
         InvalidJson.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 _MISSING = object()
-"""Marks an argument whose default comes from a factory."""
+"""The default value of a parameter, which is replaced by the result of a factory."""
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414 - exported
@@ -50,8 +50,10 @@ def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
 
 
 def _generate_init(made: Any, frozen: bool) -> Any:
-    """Generate only ``__init__``, which every used class needs. For frozen classes, the standard decorator adds two
-    methods. A slot is set by its descriptor, in half the time of ``object.__setattr__``.
+    """Generate only ``__init__``, which every used class needs.
+
+    For frozen classes, the standard decorator also adds two methods. The generated method sets a slot through its
+    descriptor, in half the time of ``object.__setattr__``.
     """
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []
@@ -85,7 +87,7 @@ def _generate_init(made: Any, frozen: bool) -> Any:
 
 
 def _generate(made: type, name: str, frozen: bool) -> Any:
-    """Generate a method with the standard decorator, on a class with the same fields."""
+    """Generate a method by applying the standard decorator to a class with the same fields."""
     fields = {field.name: field for field in dataclasses.fields(made)}
     members: dict[str, Any] = {"__module__": made.__module__, "__qualname__": made.__qualname__, **fields}
     members["__annotations__"] = {name: field.type for name, field in fields.items()}

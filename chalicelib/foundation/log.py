@@ -25,9 +25,9 @@ _encode = json.JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=Fals
 
 
 class Formatter(logging.Formatter):
-    """Formats one JSON object per line, in UTC.
+    """Formats log records as one JSON object per line, with times in UTC.
 
-    Exceptions are code lines and types, because their messages may quote secrets.
+    Exceptions are formatted as code lines and types, because their messages may quote secrets.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -49,7 +49,7 @@ class Formatter(logging.Formatter):
 
 
 def members_of(record: logging.LogRecord) -> Mapping[str, Any]:
-    """Return the members passed by the caller, without the members bound to the request."""
+    """Return the log members that the caller passed, without the members bound to the request."""
     members: Mapping[str, Any] = vars(record).get("members", {})
     return members
 
@@ -80,7 +80,7 @@ def logger() -> logging.Logger:
 
 
 def set_level(level: str) -> None:
-    """Log lines of ``level`` (``INFO``, …) and above."""
+    """Write only log lines of ``level`` (``INFO``, …) or a higher level."""
     logger().setLevel(level)
 
 
@@ -98,7 +98,7 @@ def warning(event: str, **members: Any) -> None:
 
 
 def audit(event: str, **members: Any) -> None:
-    """Write a line regardless of the log level."""
+    """Write a log line regardless of the log level."""
     _write(logging.INFO, event, members, always=True)
 
 
@@ -115,7 +115,7 @@ def defect(event: str, error: BaseException, **members: Any) -> None:
 def _write(
     level: int, event: str, members: Mapping[str, Any], error: BaseException | None = None, *, always: bool = False
 ) -> None:
-    """Write a line without the caller's code location, which is slow to find."""
+    """Write a log line. The caller's code location is omitted, because determining it is slow."""
     if not always and not logger().isEnabledFor(level):
         return
     raised = (type(error), error, error.__traceback__) if error else None

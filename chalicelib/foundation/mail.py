@@ -19,7 +19,7 @@ class Mail:
 
 
 class MailFailed(Exception):
-    """An email was not accepted. ``final`` means that a retry cannot succeed. The message contains no address."""
+    """An email was not accepted. If ``final`` is true, a retry cannot succeed. The message contains no address."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         self.final = final
@@ -34,7 +34,7 @@ class Mailer(Protocol):
 
 
 class FileMailer:
-    """Writes each email to a file that only its owner can read, and logs the file."""
+    """Writes each email to a file that only the file's owner can read, and logs the path of the file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

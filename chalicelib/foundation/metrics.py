@@ -15,7 +15,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAMESPACE = "Causeway"
 _TOGETHER = 100
-"""The maximum number of values per metric in one line."""
+"""The maximum number of values per metric in one log line."""
 
 
 def _print_line(line: str) -> None:

@@ -1,4 +1,4 @@
-"""Business time of the one-machine stack, which its operator can advance.
+"""Business time of the one-machine stack. Its operator can advance this time.
 
 The table ``demo-banks`` stores the offset from real time, and every process reads the offset once a second. The offset
 never decreases, so a process that reads an old value never moves back in time.
@@ -20,11 +20,11 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 TABLE = "demo-banks"
 KEY = {"bank": "clock", "id": "offset"}
 CACHED_SECONDS = 1.0
-"""How long a process may go on with an offset that another one has changed."""
+"""The maximum time in seconds for which a process may use an offset after another process has changed it."""
 READ_SECONDS = 0.2
-"""How long a request waits for an offset to be read again."""
+"""The maximum time in seconds for which a request waits for a new read of the offset."""
 CLAIMED_SECONDS = 300
-"""How long a move that stopped half-way keeps others from moving the clock, in seconds."""
+"""The time in seconds for which an interrupted clock advance prevents another clock advance."""
 
 
 class MovedClock(Clock):
@@ -55,7 +55,7 @@ class MovedClock(Clock):
         return self._offset
 
     def move_to(self, offset_seconds: int) -> None:
-        """Use an offset in this process immediately. An offset below the known offset is ignored."""
+        """Use a new offset in this process immediately. A new offset below the known offset is ignored."""
         with self._moving:
             self._offset = max(self._offset, offset_seconds)
 
@@ -128,7 +128,7 @@ class ClockOffset:
         self._update(move_id, members, ("move_id", "claimed_until"))
 
     def give_up(self, move_id: str) -> None:
-        """Release the claim of a failed clock advance, if storage is available. Otherwise the claim expires."""
+        """Release the claim of a failed clock advance. If storage is not available, the claim expires by itself."""
         with suppress(ClockBusy, StoreError):
             self.end(move_id)
 

@@ -14,11 +14,12 @@ from chalicelib.foundation import context
 T = TypeVar("T")
 
 WIDTH = 32
-"""The maximum number of parallel calls; connections to AWS are kept for all of them."""
+"""The maximum number of parallel calls. The connection pool to AWS is large enough for all of them."""
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """Run ``calls`` in parallel and return their results in order. At the end, raise the first failure, if any.
+    """Run ``calls`` in parallel and return their results in order. If calls fail, raise the first failure after all
+    calls have ended.
 
     Calls must not use ``together`` themselves. A nested call could wait forever for its own thread.
 
@@ -41,7 +42,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
 def in_time(call: Callable[[], T]) -> T:
     """Return the result of a call that has no timeout of its own.
 
-    With a deadline, the call runs in a thread, and the caller stops waiting for this thread at the deadline.
+    With a deadline, the call runs in a thread. At the deadline, the caller stops waiting for this thread.
 
     Raises: TimeoutError.
     """
@@ -60,7 +61,7 @@ def in_time(call: Callable[[], T]) -> T:
 
 
 def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Split ``whole`` into pieces of ``size``. The last piece may be shorter."""
+    """Split the sequence ``whole`` into pieces of ``size``. The last piece may be shorter."""
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
 

@@ -1,6 +1,6 @@
-"""Refusals that may indicate an attack: each is logged, and counted as ``SecurityRefusals`` by kind.
+"""Refusals that may indicate an attack. Each refusal is logged, and counted by kind in the metric ``SecurityRefusals``.
 
-``record`` does both, so alarms and logs agree. Responses contain fewer details than the log.
+``record`` logs and counts, so alarms and logs agree. Responses contain fewer details than the log.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ Kind = Literal[
     "wrong_card_credentials",
     "too_many_attempts",
 ]
-"""A misused token is a code or a refresh token that was used a second time, which ended its consent."""
+"""The kind of a refusal. A misused token is a code or a refresh token that was used a second time, which ended the
+consent.
+"""
 
 METRIC = "SecurityRefusals"
 _metrics: Metrics | None = None
 
 
 def count_with(metrics: Metrics | None) -> None:
-    """Count refusals in ``metrics`` of this process's stage. With ``None``, do not count."""
+    """Count refusals in ``metrics``. If ``metrics`` is ``None``, refusals are not counted."""
     global _metrics
     _metrics = metrics
 
 
 def record(kind: Kind, event: str, **members: object) -> None:
-    """Log ``event`` as a warning with ``members``, and count a refusal of this kind."""
+    """Log ``event`` as a warning with ``members``, and count a refusal of the given kind."""
     log.warning(event, **members)
     if _metrics is not None:
         _metrics.write({METRIC: 1}, Kind=kind)

@@ -17,9 +17,11 @@ T = TypeVar("T")
 
 MOST_CALLS_PER_MINUTE = 1_000_000
 CALLS_IN_LAMBDA, CALLS_LOCALLY = 3_000, 60_000
-"""A minute's calls: one after another in an instance of Lambda, and of all callers in the one process of a machine."""
+"""The default limits of calls per minute. In Lambda, an instance handles one call at a time. On one machine, a single
+process handles the calls of all callers.
+"""
 _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
-"""A variable that AWS Lambda sets for every function."""
+"""An environment variable that AWS Lambda sets for every function."""
 
 
 class InvalidSetting(Exception):
@@ -34,16 +36,21 @@ class InvalidSetting(Exception):
 class Settings:
     """The settings of one stage.
 
-    ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. The service builds all of its
-    URLs from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
-    ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, ``None`` if no certificate of a
-    TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
-    the public ones. ``operator_key`` permits its holder to advance the clock of the one-machine stack. ``client_calls``
-    and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
-    process, unless the record of the client or credential has its own limit. ``cloudfront_secrets`` are the SHA-256
-    digests, in hex, of the
-    secrets with which CloudFront proves that a request comes from it; empty if visitors connect directly.
-    ``security_contact`` is a URL (``mailto:`` or ``https:``) for reports of vulnerabilities. Lifetimes are in seconds.
+    ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. The service builds all of its URLs from
+    these
+    settings, never from a request. ``mtls_url`` is the address at which TPPs use mutual TLS, or ``None`` if mutual TLS
+    is
+    not used. ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, or ``None`` if no
+    certificate of a TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service trusts in its
+    own
+    calls, or is ``None`` for the public authorities. ``operator_key`` permits its holder to advance the clock of the
+    one-machine stack. ``client_calls`` and ``credential_calls`` are the maximum number of calls per minute in each
+    process,
+    for a client and for a credential of the card API. The record of a client or credential can override the limit.
+    ``cloudfront_secrets`` are the SHA-256 digests, in hex, of the secrets with which CloudFront proves that a request
+    comes
+    from CloudFront. The list is empty if visitors connect directly. ``security_contact`` is a URL (``mailto:`` or
+    ``https:``) for reports of vulnerabilities. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -72,11 +79,11 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read all settings from ``environ``.
 
-        Without ``STAGE``, the stage is ``local``, which trusts its own machine. In AWS Lambda, ``STAGE`` must
-        name a deployed stage.
+        Without ``STAGE``, the stage is ``local``, which trusts its own machine. In AWS Lambda, ``STAGE`` must name a
+        deployed stage.
 
         Raises:
-            InvalidSetting: with the variable and the reason.
+            InvalidSetting: a setting is invalid. The message contains the variable and the reason.
         """
         in_lambda = _LAMBDA in environ
         stage = _read(environ, "STAGE", _stage(in_lambda), "" if in_lambda else "local")
@@ -118,12 +125,14 @@ class Settings:
 
     @cached_property
     def requires_https(self) -> bool:
-        """Whether browsers must use https only. Never in the local stage, because its next run may use http."""
+        """Whether browsers must use https only. The local stage never requires https, because its next run may use
+        http.
+        """
         return not self.is_local
 
     @property
     def public_path(self) -> str:
-        """Return the path of ``public_url``: the name of an API stage, but usually empty."""
+        """Return the path of ``public_url``. It is usually empty, and otherwise the name of an API stage."""
         return urlsplit(self.public_url).path
 
     @property

@@ -1,6 +1,7 @@
-"""Dependency injection by name: a part is created on first use from the parts named by its factory's parameters.
+"""Dependency injection by name. A component is created on first use, and the parameter names of its factory select the
+components that the factory receives.
 
-A cold start imports only the modules of the parts that its request uses.
+A cold start imports only the modules of the components that its request uses.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Z = TypeVar("Z")
 
 
 class _Part:
-    """A part, an instance of the class in its annotation, which is imported from ``module``."""
+    """A descriptor for a component. The component is an instance of the annotated class, which is imported from
+    ``module``.
+    """
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -36,12 +39,12 @@ class _Part:
 
 
 def part(module: str) -> Any:
-    """Declare a part of a container. Its class is that of the annotation, imported from the module."""
+    """Declare a component of a container. Its class is the annotated class, which is imported from ``module``."""
     return _Part(module)
 
 
 class Call(Protocol):
-    """Calls a flow. Keyword-only parameters that are not ``given`` are the parts with the same names.
+    """Calls a flow. Keyword-only parameters that are not in ``given`` receive the components with the same names.
 
     A flow that calls other flows has a parameter ``call``.
     """
@@ -62,13 +65,13 @@ class Call(Protocol):
 
 
 class Container:
-    """The parts of one package of the service. ``parents`` provide further parts."""
+    """The components of one package of the service. ``parents`` provide further components."""
 
     parents: Sequence[object] = ()
     call: Call
 
     def make(self, factory: Callable[..., Any], **given: Any) -> Any:
-        """Call a factory with ``given`` and the parts named by its other parameters."""
+        """Call a factory with ``given``. All other parameters receive the components with the same names."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
     if not TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""The open banking hub: the components that fill the parameters of its flows by name, and its delivery senders."""
+"""The components of the open banking hub. Flows receive components by parameter name, and senders receive deliveries by
+kind.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 class OpenBankingContainer(Container):
     """The components of the open banking hub.
 
-    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
+    ``error_page`` renders error pages for browsers. ``bank_choice_page`` renders the page on which a user chooses the
+    bank.
     """
 
     claims: Claims = part("chalicelib.foundation.requests.claims")
@@ -85,7 +88,7 @@ class OpenBankingContainer(Container):
         return TppAuthentication(shared.store, shared.clock, shared.metrics, calls, lambda: self.credential_checks)
 
     def senders(self) -> Senders:
-        """The senders of open banking deliveries, by delivery kind."""
+        """The senders of open banking deliveries, by kind of delivery."""
         from chalicelib.openbanking.flows.bank.notifications import send_revoke_token
         from chalicelib.openbanking.flows.payments.deferred_orders import expire_deferred_order, send_deferred_order
         from chalicelib.openbanking.flows.payments.status_queries import send_status_query

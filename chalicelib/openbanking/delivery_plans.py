@@ -1,4 +1,4 @@
-"""The plans of the deliveries that open banking records, by kind."""
+"""The plans of open banking deliveries, by kind of delivery."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ PLANS: Plans = {
     ),
 }
 WITH_CALLER = frozenset(kind for kind, plan in PLANS.items() if plan.has_caller)
-"""The kinds whose caller waits for an outcome."""
+"""The kinds of delivery for which a caller waits for the outcome."""

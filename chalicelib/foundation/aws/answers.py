@@ -17,9 +17,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 _OK = 200
 _GZIP = zlib.MAX_WBITS | 16
 LARGEST = 32_000_000
-"""Bytes of an answer, before and after it is unzipped."""
+"""The maximum size of a response body in bytes, before and after decompression."""
 _QUOTING = {"InvalidSignatureException", "SignatureDoesNotMatch"}
-"""Errors whose text quotes the headers of the request, the session's token among them."""
+"""Error codes whose messages quote the headers of the request, including the session token."""
 
 
 @dataclass(frozen=True, slots=True)

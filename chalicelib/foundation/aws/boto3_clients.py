@@ -1,4 +1,4 @@
-"""S3 and SES through boto3, imported with the first client, because few functions need boto3."""
+"""S3 and SES clients that use boto3. boto3 is imported with the first client, because few functions need it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from chalicelib.foundation.mail import Mail, MailFailed
 from chalicelib.foundation.version import USER_AGENT
 
 _FINAL = {"BadRequestException", "MessageRejected"}
-"""SES errors that concern a single email; all others may be temporary."""
+"""SES error codes that concern a single email. All other errors may be temporary."""
 
 
 def client(service: str) -> Any:
-    """Create a client with its own timeouts, independent of the request's deadline. It sends a call at most twice."""
+    """Create a client with its own timeouts, which ignore the deadline of the request. The client sends a call at most
+    twice.
+    """
     import boto3
     from botocore.config import Config
 

@@ -30,11 +30,12 @@ from chalicelib.foundation.version import USER_AGENT
 Members = dict[str, Any]
 
 CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
-"""The limits of a call under a tight time limit that leaves more; a repeat may then still be in time."""
+"""The maximum connect and read timeouts of a call with a tight deadline. They leave time for a retry."""
 LONGEST_PAUSE = 1.0
-"""Seconds before a call is sent for the second time."""
+"""The maximum number of seconds before a call is retried."""
 CAPACITY, COST = 500, 5
-"""The tokens of a process for repeats, and those of a repeat: the figures of AWS's SDKs,
+"""The number of retry tokens of a process, and the number of tokens that one retry takes. AWS's SDKs use the same
+values:
 https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html.
 """
 _EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
@@ -73,7 +74,9 @@ class RepeatBudget:
         self._lock = threading.Lock()
 
     def take(self) -> bool:
-        """Take the tokens of one retry. Returns false if too few tokens are left, and the call must not be retried."""
+        """Take the tokens of one retry. Returns false if too few tokens remain. In this case, the call must not be
+        retried.
+        """
         with self._lock:
             if self._left < COST:
                 return False
@@ -90,11 +93,12 @@ class RepeatBudget:
 
 
 REPEATS = RepeatBudget()
-"""The budget of this process."""
+"""The retry budget of this process."""
 
 Proceed = Callable[[Call], Members]
 Observer = Callable[[Call, Proceed], Members]
-"""Sees a call on its way: it may change, refuse or answer it, and see what comes back."""
+"""A function that intercepts a call. It may change the call, refuse it or respond itself, and it receives the response.
+"""
 
 _observers: tuple[Observer, ...] = ()
 _observers_lock = threading.Lock()
@@ -144,9 +148,9 @@ def send_twice(
     pause: Callable[[float], None] = time.sleep,
     budget: RepeatBudget = REPEATS,
 ) -> Members:
-    """Send a call that may be executed twice. Retry once without a response, or if AWS is busy or failed.
+    """Send a call that may be executed twice. Retry once if there is no response, or if AWS is busy or failed.
 
-    With little time left, or if too many calls of this process were throttled, the call is sent once.
+    If little time remains, or if too many calls of this process were throttled, the call is sent only once.
 
     Raises: AwsError.
     """
@@ -217,8 +221,8 @@ def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapp
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error. For a value error, return only its name, because its message quotes the
-    request.
+    """Return the reason of an error. For a value error, return only the name of the error, because its message quotes
+    the request.
     """
     return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
 

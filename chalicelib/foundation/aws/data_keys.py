@@ -1,4 +1,4 @@
-"""Data keys of KMS."""
+"""Generation and decryption of KMS data keys."""
 
 from __future__ import annotations
 

@@ -21,16 +21,16 @@ from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.addresses import has_web_scheme
 
 _ORDINARY_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]+")
-"""Regions of the default partition."""
+"""Names of regions in AWS's default partition."""
 _UNSIGNABLE = re.compile(r"//|/\.\.?(/|$)")
-"""Parts of paths that AWS would sign otherwise."""
+"""URL path segments that AWS normalises before it computes a signature."""
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _IGNORES_ENDPOINTS = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 _LEFT_TO_BOTOCORE = (
     *("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"),
     *("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"),
 )
-"""Settings that change endpoints in ways that only botocore knows."""
+"""Environment variables that change endpoints. Only botocore can interpret them."""
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _CONTAINER = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
@@ -105,7 +105,7 @@ def _endpoint_of_botocore(service: str, region: str | None, *settings: Any) -> E
 
 @lru_cache(maxsize=64)
 def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> Endpoint:
-    """Return botocore's endpoint. Prepares a request that is not sent."""
+    """Return the endpoint that botocore determines. The function prepares a request and does not send it."""
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError, NoRegionError
 
@@ -130,7 +130,7 @@ def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> End
 
 
 class _StoppedError(Exception):
-    """Stops a prepared request before it is sent."""
+    """Raised to stop a prepared request before it is sent."""
 
 
 def credentials(*, instead_of: Credentials | None = None) -> Credentials:
@@ -192,7 +192,7 @@ def _read_credentials() -> Credentials | None:
 
 
 def _must_ask() -> bool:
-    """Whether to find a provider, or to refresh its credentials."""
+    """Whether botocore must find a provider of credentials or refresh the provider's credentials."""
     if not _source.cache_info().currsize:
         return True
     needs_refresh = getattr(_source(), "refresh_needed", None)

@@ -1,4 +1,4 @@
-"""The reasons why an AWS call has no result."""
+"""Exceptions for AWS calls without a result."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ THROTTLED = {
     *("ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "BandwidthLimitExceeded"),
     *("PriorRequestNotComplete", "SlowDown", "EC2ThrottledException"),
 }
-"""Codes of AWS for too much traffic."""
+"""AWS error codes for throttled requests."""
 
 
 class AwsError(Exception):
-    """A call without a result. The message contains no credentials, and only the operation of the request."""
+    """An AWS call failed. The message contains no credentials, and no part of the request except the operation."""
 
 
 class NotConfigured(AwsError):
@@ -70,7 +70,7 @@ class ErrorResponse(AwsError):
 
     @property
     def retry_after(self) -> float:
-        """Return the seconds to wait before the next attempt, as AWS requested; 0 by default."""
+        """Return the number of seconds that AWS requested to wait before the next attempt. The default is 0."""
         asked = self.headers.get("retry-after", "")
         return float(asked) if _SECONDS.fullmatch(asked) else 0.0
 

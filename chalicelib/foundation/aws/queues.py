@@ -1,4 +1,4 @@
-"""Queues of SQS."""
+"""Access to SQS queues."""
 
 from __future__ import annotations
 

@@ -34,6 +34,6 @@ SERVICES: Mapping[str, Service] = {
     "secretsmanager": Service("AWS_ENDPOINT_URL_SECRETS_MANAGER", "secretsmanager", "1.1", 2, 6, "list_secrets"),
     "sqs": Service("AWS_ENDPOINT_URL_SQS", "AmazonSQS", "1.0", 1, 2, "list_queues"),
 }
-"""By the name in hosts and signatures. SQS has short limits: somebody waits while a message is sent, and the sweeper
-sends it later if that fails.
+"""The AWS services by the name that hosts and signatures contain. The time limits of SQS are short, because callers
+wait while a message is sent, and the sweeper sends a failed message later.
 """

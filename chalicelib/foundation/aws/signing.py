@@ -22,18 +22,19 @@ from chalicelib.foundation.aws.environment import Credentials
 _ALGORITHM, _REQUEST = "AWS4-HMAC-SHA256", "aws4_request"
 _TIMESTAMP = "%Y%m%dT%H%M%SZ"
 _UNSIGNED = ("user-agent", "x-amzn-trace-id")
-"""Headers that proxies and tracing may change."""
+"""Headers that are not signed, because proxies and tracing may change them."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOLERATED_SECONDS = 240
-"""AWS refuses signatures more than 5 minutes from its time; a minute less, for the way."""
+"""The maximum clock difference for signatures. AWS tolerates 5 minutes, of which one minute is left for transmission.
+"""
 skew_seconds = 0.0
-"""How far this machine's clock is behind AWS's, as far as known."""
+"""The number of seconds by which this machine's clock is known to be behind AWS's clock."""
 
 
 def sign(
     service: str, region: str, credentials: Credentials, url: str, headers: Mapping[str, str], body: bytes
 ) -> dict[str, str]:
-    """Return the headers of a POST with its signature, using AWS's time."""
+    """Return the headers of a POST request, including the signature for AWS's current time."""
     now = time.strftime(_TIMESTAMP, time.gmtime(time.time() + skew_seconds))
     sent = {**headers, "X-Amz-Date": now}
     if credentials.token:
@@ -54,7 +55,7 @@ def sign(
 
 @lru_cache(maxsize=64)
 def _host_and_path(url: str) -> tuple[str, str]:
-    """Return the host as in its header, and the path as in signatures."""
+    """Return the host as in the ``Host`` header, and the path as used in signatures."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
     host = f"[{host}]" if ":" in host else host
@@ -64,7 +65,7 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=8)
 def _key(secret: str, date: str, region: str, service: str) -> bytes:
-    """Derive the signing key of a day."""
+    """Derive the signing key for one day."""
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, _REQUEST):
         key = hmac.digest(key, part.encode(), "sha256")
@@ -72,8 +73,8 @@ def _key(secret: str, date: str, region: str, service: str) -> bytes:
 
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
-    """Whether the time in AWS's ``date`` differs so much from the time of the signature that AWS's time must be
-    used.
+    """Whether the ``date`` of AWS's response differs too much from the time of the signature. If so, AWS's time is used
+    from then on.
     """
     global skew_seconds
     try:

@@ -1,1 +1,1 @@
-"""Keys, sealed values, signatures and the signing of events."""
+"""Keys, sealed values, signatures, certificates and event signing."""

@@ -1,7 +1,7 @@
-"""The certificate policy for clients: our choice of the X.509 path validation rules (RFC 5280, section 6).
+"""The certificate policy for clients: this service's choice of the X.509 path validation rules (RFC 5280, section 6).
 
-The library's default rules are for web servers. A qualified certificate (QWAC, ETSI EN 319
-412-4) may have no ``subjectAltName``, and has ``qcStatements``, which may be critical.
+The library's default rules are for web servers. A qualified certificate (QWAC, ETSI EN 319 412-4) may have no
+``subjectAltName``, and has ``qcStatements``, which may be critical.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _UNDERSTOOD: tuple[type[x509.ExtensionType], ...] = (
     x509.SubjectAlternativeName,
     x509.SubjectKeyIdentifier,
 )
-"""Extensions of a client certificate that may be critical; others may not (RFC 5280, section 4.2)."""
+"""Extensions that may be critical in a client certificate. A certificate with any other critical extension is refused
+(RFC 5280, section 4.2).
+"""
 
 
 def client_policy(now: int) -> PolicyBuilder:
@@ -40,7 +42,7 @@ def client_policy(now: int) -> PolicyBuilder:
 
 
 def _authority_extensions() -> ExtensionPolicy:
-    """Return the library's rules for authorities, without policy constraints."""
+    """Return the library's extension rules for authorities. Policy constraints are ignored, whether critical or not."""
     rules = ExtensionPolicy.webpki_defaults_ca()
     for extension in (x509.PolicyConstraints, x509.InhibitAnyPolicy):
         rules = rules.may_be_present(extension, Criticality.AGNOSTIC, None)

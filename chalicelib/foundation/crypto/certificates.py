@@ -44,7 +44,7 @@ class Certificate:
 
 
 def read_certificate(pem: str) -> Certificate:
-    """Parse the first certificate of ``pem``; its final newline may be missing. Raises: InvalidCertificate."""
+    """Parse the first certificate of ``pem``. The final newline may be missing. Raises: InvalidCertificate."""
     parsed = load_certificate(pem)
     try:
         return _describe(parsed)
@@ -53,7 +53,7 @@ def read_certificate(pem: str) -> Certificate:
 
 
 def load_certificate(pem: str) -> x509.Certificate:
-    """Parse the first certificate of ``pem``, for its extensions. Raises: InvalidCertificate."""
+    """Parse the first certificate of ``pem`` as an object that provides its extensions. Raises: InvalidCertificate."""
     from cryptography import x509
 
     try:
@@ -93,11 +93,11 @@ class TrustedAuthorities:
     def check(self, certificate: Certificate, now: int) -> None:
         """Check that a certificate is valid at ``now`` (Unix seconds) and issued by an authority of the bundle.
 
-        Every certificate of the bundle is a trust anchor. The certificate must not be a CA's, and an
+        Every certificate of the bundle is a trust anchor. The certificate must not belong to a CA, and an
         ``extendedKeyUsage`` must allow ``clientAuth`` (RFC 5280, section 4.2.1.12). Revocation is not checked here.
 
         Raises:
-            InvalidCertificate: with the reason.
+            InvalidCertificate: the check failed. The message contains the reason.
         """
         from cryptography.x509.verification import VerificationError
 
@@ -124,13 +124,13 @@ def _describe(parsed: x509.Certificate) -> Certificate:
 
 
 def _organization_identifier(parsed: x509.Certificate) -> str | None:
-    """Return the organization identifier, unless the subject has several."""
+    """Return the organization identifier, or ``None`` if the subject has none or several."""
     found: list[Any] = [each.value for each in parsed.subject if each.oid.dotted_string == _ORGANIZATION_IDENTIFIER]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
 
 def _reason(error: Exception) -> str:
-    """Return the library's reason without the certificate's representation."""
+    """Return the library's reason for a refusal, without the text representation of the certificate."""
     text = str(error).removeprefix("validation failed: ").partition(" (encountered processing")[0]
     if text == "candidates exhausted: all candidates exhausted with no interior errors":
         text = "no authority of the bundle has the name of its issuer"

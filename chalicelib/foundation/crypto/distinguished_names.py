@@ -28,7 +28,7 @@ _TYPE_NAMES = {
     "1.3.6.1.4.1.311.60.2.1.2": ("JURISDICTIONST", "JURISDICTIONSTATEORPROVINCENAME"),
     "1.3.6.1.4.1.311.60.2.1.3": ("JURISDICTIONC", "JURISDICTIONCOUNTRYNAME"),
 }
-"""The attribute types of RFC 4514, section 3, then names that programs write for others."""
+"""The names of the attribute types in RFC 4514, section 3, followed by names that programs write for other types."""
 _TEXT_TAGS = ("\x0c", "\x13", "\x16")
 """The DER tags UTF8String, PrintableString and IA5String."""
 
@@ -38,7 +38,7 @@ class InvalidName(ValueError):
 
 
 class _AnyCase(dict[str, ObjectIdentifier]):
-    """Attribute types by case-insensitive name."""
+    """A mapping of attribute types by name. Names are case-insensitive."""
 
     def get(self, key: str, default: Any = None) -> Any:
         return super().get(key.upper(), default)

@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TOLERANCE_SECONDS = 300
-"""How far the time of an attempt may be from the receiver's."""
+"""The maximum difference in seconds between the timestamp of an attempt and the receiver's clock."""
 _PREFIX = "whsec_"
 
 

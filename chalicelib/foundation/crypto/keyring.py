@@ -1,4 +1,4 @@
-"""The service's own keys, signing keys and data keys, and the vault, which seals values with the data keys.
+"""The service's own keys (signing keys and data keys), and the vault, which seals values with the data keys.
 
 The keys are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
 "created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS
@@ -38,7 +38,7 @@ _NONCE = 12
 
 
 class KeyManagement(Protocol):
-    """The KMS operations on data keys."""
+    """The KMS operations that the keyring needs: generate and unwrap data keys."""
 
     def generate_data_key(self) -> tuple[bytes, bytes]:
         """Generate a 256-bit key, in plaintext and wrapped."""
@@ -48,13 +48,13 @@ class KeyManagement(Protocol):
 
 
 class SecretStore(Protocol):
-    """The storage of the secret."""
+    """The storage of the secret that contains the wrapped keys."""
 
     def get(self, name: str) -> dict[str, Any]:
         """Return the secret's members, or no members for a new secret."""
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
-        """Replace the secret if its value is still ``replacing``. Raises: SecretChanged."""
+        """Replace the secret if its current value equals ``replacing``. Raises: SecretChanged."""
 
 
 class NoKeys(Exception):
@@ -62,10 +62,12 @@ class NoKeys(Exception):
 
 
 class WrappedKeys(ABC):
-    """The keys of one secret, wrapped by the KMS key. It is cached for a minute, and each key is unwrapped once."""
+    """The keys of one secret, wrapped by the KMS key. The secret is cached for a minute, and each key is unwrapped
+    once.
+    """
 
     always_there: ClassVar[str]
-    """A member present in every initialised secret."""
+    """The name of a member that every initialised secret contains."""
 
     def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
         self._secrets = secrets
@@ -92,7 +94,7 @@ class WrappedKeys(ABC):
         """Create the initial contents of the secret."""
 
     def _new_key(self) -> str:
-        """Create a 256-bit key, wrapped, in base64."""
+        """Create a 256-bit key and return it wrapped, in base64."""
         _, wrapped = self._kms.generate_data_key()
         return base64.b64encode(wrapped).decode()
 
@@ -199,7 +201,7 @@ class Keyring(WrappedKeys):
         self._save({**state, "data_keys": left}, replacing=state)
 
     def data_keys(self) -> Mapping[int, int]:
-        """Return the data key ids, oldest first, with their creation times in Unix seconds; 0 if unknown."""
+        """Return the creation times of the data keys by id, oldest first. Times are Unix seconds, or 0 if unknown."""
         return {int(entry["id"]): int(entry.get("created_at", 0)) for entry in self._load()["data_keys"]}
 
     def signing_key(self) -> RSAPrivateKey:
@@ -271,13 +273,13 @@ class Keyring(WrappedKeys):
 
 
 class Unsealable(Exception):
-    """A sealed value was altered or moved to a different record, or its key no longer exists."""
+    """A sealed value cannot be opened: it was altered or moved to a different record, or its key no longer exists."""
 
 
 def data_key_id(value: object) -> int | None:
     """Return the data key id in the header of a sealed value, or ``None`` if ``value`` has no such header.
 
-    Other bytes may begin like a header, so compare the id with existing keys.
+    Other bytes may look like a header, so compare the id with existing keys.
     """
     if not isinstance(value, bytes) or len(value) < _HEADER.size + _NONCE:
         return None
@@ -286,7 +288,7 @@ def data_key_id(value: object) -> int | None:
 
 
 class DataKeys(Protocol):
-    """The source of the data keys."""
+    """An interface that provides the data keys."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
         """Return the id and the cipher of the data key that seals new values."""

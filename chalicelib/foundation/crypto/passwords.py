@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
 LENGTH = (10, 256)
 _ESTIMATED = 32
-"""The number of characters whose strength is estimated; longer input takes seconds and would only raise the score."""
+"""The maximum number of characters whose strength is estimated. The estimate of a longer password takes seconds, and
+could only be higher.
+"""
 _LONGEST = 4 * LENGTH[1]
-"""The number of input characters that are used; no valid password is longer."""
+"""The maximum number of input characters that are used. No valid password is longer."""
 _GUESSABLE = 2
-"""The lowest accepted zxcvbn score: more than a million guesses."""
+"""The lowest accepted zxcvbn score. A password with this score requires more than a million guesses."""
 
 
 def problem(name: str, given: str) -> str | None:
@@ -40,7 +42,9 @@ def hash_password(password: str) -> str:
 
 
 def verify(known: str | None, password: str) -> bool:
-    """Whether a password matches a stored hash. Without a hash, return ``False`` after the same time."""
+    """Whether a password matches a stored hash. Without a hash, return ``False`` after the time that a comparison
+    takes.
+    """
     from argon2.exceptions import VerifyMismatchError
 
     nobodys = nobodys_hash()  # created by the first call of any kind, so that timing reveals nothing
@@ -64,7 +68,7 @@ def hasher() -> PasswordHasher:
 
 @cache
 def nobodys_hash() -> str:
-    """Return a dummy hash to compare with the password of an unknown user."""
+    """Return a dummy hash, against which passwords of unknown users are verified."""
     return hasher().hash("nobody has this password")
 
 

@@ -29,20 +29,20 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 PAGE = 100
-"""The items of a table that are read, and sealed anew in parallel, between two records of the progress."""
+"""The number of items in a page. A page is read, resealed in parallel, and then recorded in the progress."""
 RETENTION_SECONDS = 35 * 24 * 3600
-"""Seconds for which a key is kept after its last value: tables can be restored to any second of the last 35 days. Also
-longer than a message with a sealed task can wait in the queues (14 days each time), and than cursors and sessions are
-used that were signed with a key derived from it.
+"""The number of seconds for which an unused key is kept. Tables can be restored to any second of the last 35 days.
+Sealed tasks in the queues (14 days in each), cursors and sessions signed with a key derived from the key expire
+earlier.
 """
 PROGRESS = ("statistics", {"subject": "data-keys", "part": "resealing"})
-"""The table and the key of the item."""
+"""The table and the key of the item that stores the progress."""
 SETTLE_SECONDS = 960 + CLOCK_SKEW_SECONDS
-"""Seconds until every write that began with an older value has ended: the longest run of a function (900), after the
-minute in which processes may still seal with the previous key; and the difference between two clocks.
+"""The number of seconds after which no write with a value of an older key is in progress. Processes may use the
+previous key for another minute, a function then runs for at most 900 seconds, and clocks may differ.
 """
 PASS_SECONDS = 24 * 3600
-"""Seconds between two passes if the first found only values that expire by themselves."""
+"""The number of seconds between two passes, if the first pass found only values that will expire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ResealingProgress:
         return cls(**{name: item[name] for name in cls.__dataclass_fields__ if name in item})
 
     def put(self) -> tuple[ResealingProgress, Put]:
-        """Return the write, which fails if another process wrote first, and the progress after it."""
+        """Return the write, which fails if another process wrote first, and the progress after the write."""
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("subject")
         table, key = PROGRESS
@@ -129,8 +129,8 @@ class KeyStatus:
     """A data key and the number of values that still need it. Times are Unix seconds.
 
     Attributes:
-        created_at: 0 for a key of an earlier release.
-        is_newest: whether it seals new values.
+        created_at: the creation time; 0 for a key of an earlier release.
+        is_newest: whether the key seals new values.
         values_left: values found by the last complete pass, or ``None`` before such a pass.
         unused_since: since when the key has no values, or ``None`` if it has values, or no pass has completed.
         removable_at: when the key can be removed, if it has no values until then.
@@ -149,7 +149,7 @@ class KeyStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    """The sealed values in an item: the older keys' values by key, and the number of resealed values."""
+    """The sealed values in an item: the number of values of each older key, and the number of resealed values."""
 
     found: Mapping[str, int]
     resealed: int = 0
@@ -244,7 +244,7 @@ class Resealing:
         return list(self._keyring.data_keys().items())[-1]
 
     def _older_keys(self, number: int) -> frozenset[int]:
-        """Return the keys older than ``number``, without keys created during the pass for ``number``."""
+        """Return the keys created before the key ``number``. Keys created during the pass are not included."""
         return frozenset(each for each in self._keyring.data_keys() if each < number)
 
     def _write(self, progress: ResealingProgress) -> ResealingProgress:
@@ -253,7 +253,7 @@ class Resealing:
         return after
 
     def _advance(self, progress: ResealingProgress) -> ResealingProgress:
-        """Read a page and reseal its values of older keys."""
+        """Read a page of the table and reseal the values that older keys sealed."""
         now = self._clock.time()
         if progress.table is None:
             progress = progress.begin_pass(self.tables, now)
@@ -267,7 +267,9 @@ class Resealing:
         return progress if page.next else progress.next_table(self.tables, older, now)
 
     def _reseal(self, table: str, item: Item, older: frozenset[int], current: int) -> _Sealed:
-        """Reseal the values of an item. Unreadable values, and values of changed items, are only counted."""
+        """Reseal the values of an item. Values that cannot be opened, and values of items that have changed, are only
+        counted.
+        """
         numbers = [number for value in sealed_values(item) if (number := data_key_id(value)) in older]
         if not numbers:
             return _Sealed({})

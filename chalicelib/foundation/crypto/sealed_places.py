@@ -41,7 +41,7 @@ def sealed_values(value: object) -> Iterator[bytes]:
 
 
 def reseal_values(vault: Vault, value: Any, context: str, current: int) -> Any:
-    """Return ``value`` with all sealed values resealed by the data key ``current``. Raises: Unsealable."""
+    """Return ``value`` after all sealed values were resealed with the data key ``current``. Raises: Unsealable."""
     if isinstance(value, bytes) and data_key_id(value) not in (None, current):
         return vault.reseal(value, context)
     if isinstance(value, Mapping):

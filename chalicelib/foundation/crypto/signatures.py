@@ -39,7 +39,9 @@ def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
 
 
 def describe_attempt(keys: Iterable[RSAPublicKey], body: bytes) -> str:
-    """Describe a verification to sandbox users: the ids of ``keys``, and the length and SHA-256 of ``body``."""
+    """Describe a signature verification for sandbox users, with the ids of ``keys`` and the length and SHA-256 of
+    ``body``.
+    """
     tried = ", ".join(key_id(key) for key in keys) or "none"
     return f"keys tried: {tried}; body received: {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"
 

@@ -1,4 +1,6 @@
-"""Cursors of paged lists: positions signed for their reader, so that clients cannot create or alter cursors."""
+"""Cursors of paged lists. Each cursor is a position signed for one reader, so that clients cannot create or alter
+cursors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed JWTs of other parties (RFC 7515, 7517, 7519), verified with joserfc.
+"""Verification of JWTs that other parties signed (RFC 7515, 7517, 7519), with joserfc.
 
 Only asymmetric algorithms named by the caller are accepted, regardless of the token's header. Keys are public keys of
 at least the strength that these algorithms require.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from joserfc.jws import JWSRegistry
 
 MOST_KEYS = 20
-"""The number of keys that a set may have."""
+"""The maximum number of keys in a key set."""
 _RSA_BITS = 2048
 _CURVES: Mapping[str, str] = {"EC": "P-256", "OKP": "Ed25519"}
 _LONGEST = 16_384
@@ -190,7 +190,9 @@ def _registry(algorithm: str = "") -> JWSRegistry:
         max_header_length = _LONGEST
 
         def get_alg(self, name: str) -> Any:
-            """Return the algorithm without joserfc's deprecation warning for EdDSA, the name that FAPI 2.0 uses."""
+            """Return the algorithm. joserfc's deprecation warning for the name EdDSA, which FAPI 2.0 uses, is
+            suppressed.
+            """
             if name != algorithm:
                 raise UnsupportedAlgorithmError(name)
             return self.algorithms[name]

@@ -1,4 +1,4 @@
-"""Conditions, key conditions and projections, and their expressions in DynamoDB requests."""
+"""Conditions, key conditions and projections, and the expressions that represent them in DynamoDB requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMATS = {
     "IN": "{0} IN ({rest})",
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _COMPARISON),
 }
-"""The written form of operators; all others are functions."""
+"""The text formats of the operators. All operators without a format are functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Attr(_Operand):
         return Condition("begins_with", (self, prefix))
 
     def contains(self, value: Any) -> Condition:
-        """Create the condition that a set or list contains this member, or a text this substring."""
+        """Create the condition that a set or list contains this member, or that a text contains this substring."""
         return Condition("contains", (self, value))
 
     def size(self) -> Size:

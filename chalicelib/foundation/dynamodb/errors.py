@@ -10,7 +10,7 @@ from chalicelib.foundation.dynamodb.items import Item, unpack
 
 _CONFLICTS = {"TransactionConflictException", "TransactionConflict"}
 _FAILED = {"InternalServerError", "InternalFailure", "ServiceUnavailable"}
-"""The call failed inside DynamoDB."""
+"""DynamoDB error codes for a failure inside DynamoDB."""
 _IN_PROGRESS = "TransactionInProgressException"
 _SERVER_ERROR = 500
 
@@ -19,7 +19,7 @@ class StoreError(Exception):
     """The base class of all store errors."""
 
     retry_after = 0.0
-    """The seconds that DynamoDB asks to wait; 0 if it does not say."""
+    """The number of seconds that DynamoDB requested to wait, or 0 without such a request."""
 
 
 class ConditionFailed(StoreError):
@@ -43,7 +43,7 @@ class ConditionFailed(StoreError):
 
 
 class Busy(StoreError):
-    """Concurrent calls caused DynamoDB to refuse the call, even after retries. The caller may decide again later."""
+    """DynamoDB refused the call because of concurrent calls, even after retries. The caller may decide again later."""
 
 
 class Conflict(Busy):
@@ -71,7 +71,7 @@ class AnswerLost(StoreUnavailable):
 
 
 class InProgress(AnswerLost):
-    """A previous sending of the same transaction is still in progress."""
+    """An earlier attempt at the same transaction is still in progress."""
 
 
 def store_error(refusal: ErrorResponse) -> StoreError:

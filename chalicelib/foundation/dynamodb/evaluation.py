@@ -1,4 +1,4 @@
-"""Evaluates a condition for an item that was read, as DynamoDB would."""
+"""Evaluates a condition for an item that was read, with DynamoDB's rules."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from typing import Any
 Item = dict[str, Any]
 
 _EXACT = 10**38
-"""Whole numbers below are exact in DynamoDB."""
+"""The limit below which DynamoDB stores whole numbers exactly."""
 _NUMBERS = Context(prec=38, Emin=-128, Emax=126, traps=[Clamped, Overflow, Inexact, Rounded, Underflow])
-"""The numbers that DynamoDB stores as they are."""
+"""A decimal context that accepts only numbers that DynamoDB stores exactly."""
 
 
 def serialize(value: Any) -> dict[str, Any]:
-    """Convert a value to DynamoDB's JSON. Raises: TypeError, decimal.DecimalException: it cannot be stored."""
+    """Convert a value to DynamoDB's JSON. Raises: TypeError, decimal.DecimalException: the value cannot be stored."""
     kind = type(value)
     if kind is str:
         return {"S": value}

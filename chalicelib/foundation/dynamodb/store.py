@@ -87,11 +87,13 @@ __all__ = [
 Send = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 ATTEMPTS = 6
-"""Attempts at a call that conflicts with others or is throttled."""
+"""The maximum number of attempts at a call that conflicts with other calls or is throttled."""
 SENDINGS = 3
-"""Attempts at a read, a put or an unconditional delete before its response counts as lost."""
+"""The maximum number of attempts at a read, a put or an unconditional delete. After the last attempt, the response
+counts as lost.
+"""
 PATIENCE = 12.0
-"""Seconds after its first sending within which a call may be sent again."""
+"""The number of seconds after the first attempt within which a call may be sent again."""
 _TRANSACTION_SENDINGS = 20
 _LONGEST_WAIT = 2.0
 _BATCH = 100
@@ -129,11 +131,11 @@ class Store:
     """All access to DynamoDB.
 
     Args:
-        send: sends a call of DynamoDB once, by its name and members; raises ``AwsError``.
+        send: sends a DynamoDB call once, given the call's name and members; raises ``AwsError``.
         prefix: the prefix of the stage's table names.
-        pause: sleeps between retries, in seconds; tests pass a function that returns at once.
-        patience: seconds after its first sending within which a call may be sent again.
-        monotonic: the clock of ``patience``, in seconds.
+        pause: sleeps between retries, in seconds; tests pass a function that returns immediately.
+        patience: the number of seconds after the first attempt within which a call may be sent again.
+        monotonic: the clock for ``patience``, in seconds.
         budget: the retry budget for throttled calls, shared by all stores of a process.
     """
 
@@ -154,16 +156,19 @@ class Store:
         self._monotonic = monotonic
         self._budget = budget
         self.read_sendings = SENDINGS
-        """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
+        """The maximum number of attempts at a read before its response counts as lost. Tasks that take minutes increase
+        it.
+        """
 
     def get(self, table: str, key: Item) -> Item | None:
         """Read one item with strong consistency."""
         return self.batch_get([(table, key)])[0]
 
     def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
-        """Read up to 100 items of any tables with strong consistency, in the order of ``keys``, ``None`` if missing.
+        """Read up to 100 items of any tables with strong consistency. Return the items in the order of ``keys``, and
+        ``None`` for each missing item.
 
-        ``attributes``, which include the keys, limit the attributes of the items.
+        ``attributes``, which must include the keys, limit the attributes that are read.
         """
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read in one call")
@@ -190,7 +195,7 @@ class Store:
         raise Throttled("DynamoDB left keys unprocessed")
 
     def put(self, table: str, item: Item, condition: Condition | None = None) -> None:
-        """Write a whole item.
+        """Replace or create an item.
 
         Raises:
             ConditionFailed: the condition failed and the stored item is not already ``item``.
@@ -228,12 +233,12 @@ class Store:
         self._repeat("DeleteItem", request, SENDINGS if condition is None else 1)
 
     def transact(self, operations: Sequence[Operation]) -> None:
-        """Apply all operations or none.
+        """Apply either all operations or none.
 
         Raises:
-            ConditionFailed: with the stored items.
+            ConditionFailed: a condition failed. The error contains the stored items.
             Busy: every attempt conflicted with other transactions, or was throttled.
-            AnswerLost: DynamoDB did not report in time whether they were applied. They may still be applied.
+            AnswerLost: DynamoDB did not report in time whether the operations were applied. They may still be applied.
         """
         members = [transaction_member(operation, self._name(operation.table)) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
@@ -290,7 +295,7 @@ class Store:
             yield from page.items
 
     def scan_page(self, table: str, after: Item | None = None, limit: int | None = None) -> Page:
-        """Read a page of a table in no order. Use it only for work on whole tables, never in a request."""
+        """Read a page of a table, in no particular order. Use it only for tasks on whole tables, never in a request."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
         request |= {"ExclusiveStartKey": pack(after)} if after else {}
@@ -364,6 +369,6 @@ def _page(answer: Mapping[str, Any]) -> Page:
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:
-    """Whether a put failed because its own item is already stored."""
+    """Whether a put failed only because an earlier attempt had already stored the item."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     return any(isinstance(put, Put) and put.item == item for put, item in failed)

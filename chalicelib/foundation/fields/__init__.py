@@ -1,1 +1,1 @@
-"""Field types, their rules, and the underlying registries."""
+"""Field types, the validation rules of each type, and the registries of codes that the rules use."""

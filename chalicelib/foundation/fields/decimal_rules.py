@@ -1,4 +1,4 @@
-"""The rules of numbers and amounts that retain their notation, and their exact values."""
+"""The rules of numbers and amounts. Valid values keep their notation, and functions return their exact values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NUMERIC = (str, int, Decimal)
-"""The types of valid numbers: strings of digits, or JSON numbers without binary fractions. Booleans are rejected."""
+"""The types of valid numbers: strings of digits, and JSON numbers that were not parsed as binary fractions. Booleans
+are rejected.
+"""
 
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -106,7 +108,7 @@ def decimal(value: object) -> Decimal:
 
 
 def exact_sum(values: Iterable[object]) -> Decimal:
-    """Return the exact sum of such numbers. ``sum`` would round to 28 digits."""
+    """Return the exact sum of numbers that ``NumberRule`` or ``AmountRule`` accepts. ``sum`` rounds to 28 digits."""
     return reduce(_EXACT.add, map(_exact, values), Decimal())
 
 

@@ -23,12 +23,12 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
 PROBLEMS = 50
-"""The most problems that one response lists."""
+"""The maximum number of problems in one response."""
 M = TypeVar("M", bound="Message")
 
 
 class Message(BaseModel):
-    """A JSON object without undeclared members. Its model rejects them."""
+    """A JSON object that may have only declared members. The model rejects all other members."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
@@ -136,27 +136,29 @@ UNPRINTABLE = (
     r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
 )
-"""A regular expression's character class: controls, formatting, private use, and all spaces except U+0020.
+"""A regular expression character class: controls, formatting, private use, and all spaces except U+0020.
 
-It covers the Basic Multilingual Plane only: beyond it, JavaScript needs the ``u`` flag for ranges.
+The class covers the Basic Multilingual Plane only, because JavaScript needs the ``u`` flag for ranges beyond it.
 """
 
 UNWRITTEN = (
     r"\u0000-\u001f\u007f-\u009f\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
 )
-"""The same without what people write: no-break spaces, soft hyphens and joiners (see ``written_text``)."""
+"""The character class ``UNPRINTABLE`` without characters that people write: no-break spaces, soft hyphens and joiners
+(see ``written_text``).
+"""
 
 BLANK = r" \u00a0\u00ad\u200c\u200d"
-"""A regular expression's character class: the characters of names that cannot be seen."""
+"""A regular expression character class: the invisible characters that names may contain."""
 
 NO_LETTERS = r"\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
-"""A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
+"""A regular expression character class: the characters of Latin-1 beyond ASCII that are not letters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Characters:
-    """The characters of a notation.
+    """The characters that a notation permits.
 
     Attributes:
         fits: whether a text has only these characters; may also raise a ``fault``.
@@ -196,7 +198,7 @@ class _SizedRule(ValueRule):
         return self.accept(value if is_sized and value else text_of(value, self.longest, self.shortest))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Delegate type and length checks to pydantic, which is faster, if it reports the bounds."""
+        """Delegate type and length checks to pydantic, which is faster, unless the rule has a minimum length."""
         if self.shortest:
             return ValueRule.__get_pydantic_core_schema__(self, source, handler)
         least = None if self.longest is None else 1
@@ -206,7 +208,7 @@ class _SizedRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextRule(_SizedRule):
-    """A text of permitted characters."""
+    """A text that contains only permitted characters."""
 
     characters: Characters
     longest: int
@@ -274,7 +276,7 @@ PRINTABLE = Characters(
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text has only characters that people write, and at least one visible character."""
+    """Whether a text has only characters that people write, and at least one of them is visible."""
     return (text.isprintable() or is_written(text)) and not (text.isspace() if text.isascii() else is_blank(text))
 
 
@@ -285,9 +287,9 @@ _USUAL_LETTERS = "A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1e
 def in_names(
     punctuation: str, has_enough: Callable[[str], object], is_letter: Callable[[str], bool] = str.isalpha
 ) -> Callable[[str], object]:
-    """Whether a text has only letters of any script, combining marks, spaces, joiners and ``punctuation``.
+    """Create a check that a text has only letters of any script, combining marks, spaces, joiners and ``punctuation``.
 
-    A text without letters must also pass ``has_enough``.
+    A text without common letters must also satisfy the function ``has_enough``.
     """
     others = f" {re.escape(punctuation)}"
     usual = re.compile(f"[{others}]*[{_USUAL_LETTERS}][{_USUAL_LETTERS}{others}]*")
@@ -313,5 +315,5 @@ def read_day(text: str) -> str | None:
 
 
 def reader(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    """Create a reader from a regular expression."""
+    """Create a reader that accepts the texts that match a regular expression."""
     return lambda text: text if pattern.fullmatch(text) else None

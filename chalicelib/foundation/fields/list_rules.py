@@ -1,4 +1,4 @@
-"""The rules of lists and objects."""
+"""Validation rules of lists and objects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ListRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeriesRule(ValueRule):
-    """A string of comma-separated entries; ``form`` validates and normalises an entry."""
+    """A string of comma-separated entries. The function ``form`` validates and normalises each entry."""
 
     longest: int
     form: Callable[[str], str | None]
@@ -114,7 +114,7 @@ class TextsRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectRule(ValueRule):
-    """A free-form JSON object, limited in bytes as compact UTF-8 JSON."""
+    """A free-form JSON object, whose size as compact UTF-8 JSON is limited."""
 
     longest: int
 

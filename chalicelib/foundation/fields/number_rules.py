@@ -1,4 +1,4 @@
-"""The rules of whole numbers, identifiers, and codes from a list or a registry.
+"""Validation rules of whole numbers, identifiers, and codes from a list or a registry.
 
 A number may be a JSON number or a string of digits. Its length is the number of digits.
 """
@@ -17,7 +17,7 @@ _DIGITS = re.compile(r"[0-9]*")
 
 
 def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits") -> str:
-    """Return the digits of a JSON number or a digit string, and check the number of digits."""
+    """Return the digits of a JSON number or a digit string, after checking how many there are."""
     text = str(value) if type(value) is int and value >= 0 else value
     if type(text) is not str or not _DIGITS.fullmatch(text):
         fault("type", "must be a whole number")
@@ -27,7 +27,7 @@ def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits")
 
 
 def _digit_bounds(longest: int, shortest: int) -> Json:
-    """Return the JSON Schema of digits, as a number or a string."""
+    """Return the JSON Schema of a limited number of digits, written as a number or a string."""
     return {
         "minimum": 0 if shortest == 1 else 10 ** (shortest - 1),
         "maximum": 10**longest - 1,
@@ -84,7 +84,9 @@ class NumericIdRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RangeRule(ValueRule):
-    """An integer in a range. ``digits`` limits the number of digits; by default, to that of ``highest``."""
+    """An integer in a range. ``digits`` limits the number of digits. The default is the number of digits of
+    ``highest``.
+    """
 
     highest: int
     lowest: int
@@ -175,7 +177,7 @@ class DigitsRule(ValueRule):
 
 
 OR_A_NUMBER = ", or a whole number"
-"""The suffix of an identifier's description."""
+"""The text that ends the description of an identifier that may also be a whole number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,7 +231,7 @@ class IdRule(ValueRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOfRule(ValueRule):
-    """One of several numbers, each with a meaning."""
+    """One of several numbers, each of which has a meaning."""
 
     meanings: Mapping[int, str]
     digits: int = 1
@@ -253,7 +255,7 @@ class OneOfRule(ValueRule):
 
 
 class NumberWordRule(OneOfRule):
-    """One of several numbers that responses write as text; requests may write text or a number."""
+    """One of several numbers. Responses contain the number as text, and requests may contain text or a number."""
 
     __slots__ = ()
 
@@ -267,7 +269,7 @@ class NumberWordRule(OneOfRule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeWordRule(ValueRule):
-    """One of several strings, each with a meaning, of exactly ``length`` characters.
+    """One of several strings of exactly ``length`` characters, each of which has a meaning.
 
     If ``shortest`` is set, the length is between ``shortest`` and ``length``, numbers are accepted, and case is
     ignored.

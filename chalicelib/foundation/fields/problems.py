@@ -34,7 +34,9 @@ _PLAIN_NAME = re.compile("[A-Za-z_.]{1,64}")
 
 
 def loggable_problems(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems for a log line, at most 20. A problem with an unknown field requires a plain field name."""
+    """Return at most 20 problems for a log line. Problems with unknown fields are included only if the field name is
+    plain.
+    """
     return [*islice(filter(_is_loggable, problems), 20)]
 
 
@@ -51,12 +53,12 @@ class InvalidMessage(ValueError):
 
 
 def fault(kind: Kind, reason: str) -> NoReturn:
-    """Reject a value in a validator."""
+    """Raise an error that rejects a value in a validator."""
     raise PydanticCustomError(kind, "{reason}", {"reason": reason})
 
 
 def problems_of(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """Convert pydantic errors to problems, without duplicate paths and kinds."""
+    """Convert pydantic errors to problems. Each combination of path and kind is included once."""
     seen = set()
     for entry in error.errors(include_url=False, include_input=False):
         place = _place(entry)

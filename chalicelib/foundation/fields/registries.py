@@ -16,25 +16,25 @@ _UNIT_OF_ACCOUNT = "XAD"
 
 @cache
 def currencies() -> frozenset[str]:
-    """Alphabetic currency codes."""
+    """Return the alphabetic currency codes."""
     return frozenset(currency_numbers().values())
 
 
 @cache
 def currency_numbers() -> dict[int, str]:
-    """Alphabetic currency codes by numeric code."""
+    """Map numeric currency codes to alphabetic codes."""
     return {number: code for number, code, _ in _currencies()}
 
 
 @cache
 def minor_units() -> dict[int, int]:
-    """Decimal places by numeric currency code, for example 2 for 978 (EUR)."""
+    """Map numeric currency codes to decimal places, for example 978 (EUR) to 2."""
     return {number: decimals for number, _, decimals in _currencies()}
 
 
 @cache
 def decimals() -> dict[str, int]:
-    """Decimal places by alphabetic currency code, for example 2 for EUR."""
+    """Map alphabetic currency codes to decimal places, for example EUR to 2."""
     return {letters: minor_units()[number] for number, letters in currency_numbers().items()}
 
 
@@ -49,7 +49,7 @@ def _currencies() -> Iterator[tuple[int, str, int]]:
 
 @cache
 def countries(letters: Literal[2, 3]) -> frozenset[str]:
-    """ISO 3166-1 country codes, alpha-2 or alpha-3."""
+    """Return the ISO 3166-1 country codes with two or three ``letters`` (alpha-2 or alpha-3)."""
     import pycountry
 
     return frozenset(getattr(country, f"alpha_{letters}") for country in pycountry.countries)
@@ -57,7 +57,7 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
 
 @cache
 def country_names() -> dict[str, str]:
-    """English names by alpha-2 country code; the common name where it differs from the official one."""
+    """Map alpha-2 country codes to English names. The common name is preferred to the official name."""
     import pycountry
 
     return {country.alpha_2: getattr(country, "common_name", None) or country.name for country in pycountry.countries}
@@ -65,7 +65,7 @@ def country_names() -> dict[str, str]:
 
 @cache
 def country_numbers() -> dict[int, str]:
-    """Alpha-2 country codes by numeric code (ISO 3166-1)."""
+    """Map numeric country codes to alpha-2 codes (ISO 3166-1)."""
     import pycountry
 
     return {int(country.numeric): country.alpha_2 for country in pycountry.countries}
@@ -73,7 +73,7 @@ def country_numbers() -> dict[int, str]:
 
 @cache
 def country_letters() -> dict[int, str]:
-    """Alpha-3 country codes by numeric code (ISO 3166-1)."""
+    """Map numeric country codes to alpha-3 codes (ISO 3166-1)."""
     import pycountry
 
     return {int(country.numeric): country.alpha_3 for country in pycountry.countries}

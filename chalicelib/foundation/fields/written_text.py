@@ -1,4 +1,4 @@
-"""Text that people write: its characters, and the stricter rule of titles, by which people recognise trusted parties.
+"""The characters of text that people write, and a stricter rule for titles, by which people recognise trusted parties.
 
 Identifiers for programs, such as ids and keys, have only printable characters (``str.isprintable``).
 """
@@ -11,31 +11,33 @@ from functools import cache
 _NO_BREAK_SPACE, _SOFT_HYPHEN = "\u00a0", "\u00ad"
 _NON_JOINER, _JOINER, _EMOJI_STYLE, _KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
 _WRITTEN = dict.fromkeys(map(ord, (_NO_BREAK_SPACE, _SOFT_HYPHEN, _NON_JOINER, _JOINER)))
-"""What people write though it does not print: it keeps words together or apart, and forms letters and emoji."""
+"""Characters that are not printable but occur in written text: no-break spaces, soft hyphens and joiners."""
 _INVISIBLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
     *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
     *((0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
     *((0x2800, 0x2800), (0x13441, 0x13442), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159)),
 )
-"""Unicode's Default_Ignorable_Code_Points (DerivedCoreProperties.txt), then characters whose glyphs are blank."""
+"""Ranges of invisible characters: Unicode's Default_Ignorable_Code_Points (DerivedCoreProperties.txt), followed by
+characters with blank glyphs.
+"""
 _EMOJI = ((0x2190, 0x2BFF), (0x1F000, 0x1FAFF))
 _STYLED = frozenset("\u00a9\u00ae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299")
-"""The emoji outside ``_EMOJI`` that a variation selector has shown in colour."""
+"""The emoji outside ``_EMOJI`` that are displayed in colour when a variation selector follows."""
 _FORMS = ((0xFB50, 0xFDFF), (0xFE70, 0xFEFF))
-"""The presentation forms of Arabic letters, which say on which sides a letter is joined."""
+"""The presentation forms of Arabic letters. Their names state on which sides a letter is joined."""
 _CURSIVE = ("SYRIAC LETTER", "NKO LETTER", "MONGOLIAN LETTER", "ARABIC TATWEEL")
 _VIRAMA = 9
 _MOST_COMPOSED = 4
-"""The most characters that NFC composes into one."""
+"""The maximum number of characters that NFC composes into one character."""
 
 
 class InvalidTitle(ValueError):
-    """A title is not accepted. The message states the rule."""
+    """A title was rejected. The message states the violated rule."""
 
 
 def is_written(text: str) -> bool:
-    """Whether ``text`` is printable, apart from no-break spaces, soft hyphens and joiners."""
+    """Whether ``text`` contains only printable characters, no-break spaces, soft hyphens and joiners."""
     return text.isprintable() or text.translate(_WRITTEN).isprintable()
 
 
@@ -72,7 +74,7 @@ def read_title(text: str, longest: int) -> str:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether the invisible character at ``place`` changes the appearance of its neighbours."""
+    """Whether the invisible character at the index ``place`` changes the appearance of its neighbours."""
     before, after = text[place - 1] if place else "", text[place + 1 : place + 2]
     if text[place] == _EMOJI_STYLE:
         is_keycap = before != "" and before in "0123456789#*" and after == _KEYCAP

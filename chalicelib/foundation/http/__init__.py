@@ -1,1 +1,1 @@
-"""HTTP in both directions: incoming requests and pages, and calls to other parties."""
+"""HTTP server and client code: incoming requests, web pages, and calls to other parties."""

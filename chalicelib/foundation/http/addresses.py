@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _ENDS_IN_A_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
-"""Browsers and the C library parse such a host as an IPv4 address, whatever the notation of its parts."""
+"""A host whose last label is a number. Browsers and the C library parse such a host as an IPv4 address in any notation.
+"""
 _PRIVATE_NAMES = (".localhost", ".local", ".internal", ".home.arpa", ".localdomain")
 
 _NOT_PUBLIC = (
@@ -33,7 +34,9 @@ _NOT_PUBLIC = (
     "2001:db8::/32",  # documentation
     "3fff::/20",  # documentation
 )
-"""IANA's registries of special-purpose addresses (RFC 6890), without the IPv6 blocks outside ``_GLOBAL_UNICAST``."""
+"""Address blocks in IANA's registries of special-purpose addresses (RFC 6890). IPv6 blocks outside ``_GLOBAL_UNICAST``
+are omitted.
+"""
 _NETWORKS = tuple(ipaddress.ip_network(block) for block in _NOT_PUBLIC)
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _ENDS_IN_IPV4 = tuple(
@@ -54,11 +57,11 @@ class InvalidAddress(ValueError):
 def check_address(url: str, *, local: bool, length: int = 2048) -> str:
     """Accept an absolute http(s) URL without user information or fragment, and return it unchanged.
 
-    Outside the local stage it must use https and a host that ``check_host`` accepts. A name that resolves to a private
-    address is refused when connecting (see ``outbound``).
+    Outside the local stage, the URL must use https and a host that ``check_host`` accepts. A name that resolves to a
+    private address is refused when connecting (see ``outbound``).
 
     Raises:
-        InvalidAddress: with the reason.
+        InvalidAddress: the URL is refused. The message contains the reason.
     """
     if not url or len(url) > length or not url.isprintable() or " " in url or not url.isascii():
         raise InvalidAddress(f"must be a URL of at most {length} printable ASCII characters without spaces")
@@ -79,15 +82,16 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
 
 
 def has_web_scheme(url: str) -> bool:
-    """Whether a URL begins with ``https://`` or ``http://``; schemes ignore case (RFC 3986 §3.1)."""
+    """Whether a URL begins with ``https://`` or ``http://``. The case of the scheme is ignored (RFC 3986 §3.1)."""
     return url[:8].lower().startswith(("https://", "http://"))
 
 
 def check_query(url: str, added: Collection[str]) -> None:
-    """Reject a URL whose query already has a parameter in ``added``: no parameter may occur twice (RFC 6749 §3.1).
+    """Reject a URL that already has a query parameter in ``added``, because no parameter may occur twice (RFC 6749
+    §3.1).
 
     Raises:
-        InvalidAddress: naming the parameters.
+        InvalidAddress: the message names the parameters.
     """
     there = {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
     if twice := [name for name in added if name in there]:
@@ -104,7 +108,7 @@ def check_host(host: str) -> None:
         host: in lower case; an IPv6 address without brackets.
 
     Raises:
-        InvalidAddress: with the reason.
+        InvalidAddress: the host is refused. The message contains the reason.
     """
     is_address = _is_address(host)
     if not is_address and (not _NAME.fullmatch(host) or _ENDS_IN_A_NUMBER.fullmatch(host)):
@@ -124,7 +128,9 @@ def may_be_public(host: str) -> bool:
 
 
 def _is_address(host: str) -> bool:
-    """Whether ``host`` is an IP address without a zone (``%eth0``), which has a meaning on one machine only."""
+    """Whether ``host`` is an IP address. Addresses with a zone (``%eth0``) are excluded, because zones are local to a
+    machine.
+    """
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -147,7 +153,7 @@ def is_public(address: str) -> bool:
 
 
 def _embedded_ipv4_addresses(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """Return the IPv4 addresses to or through which packets to an IPv6 address are routed."""
+    """Return the IPv4 addresses that packets to an IPv6 address reach or pass through."""
     if any(address in block for block in _ENDS_IN_IPV4):
         return (IPv4Address(int(address) & 0xFFFFFFFF),)
     if address.sixtofour:

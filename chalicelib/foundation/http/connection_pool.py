@@ -1,4 +1,4 @@
-"""Requests over persistent connections, which are reused for later requests by the same route."""
+"""Requests over persistent connections. A connection is reused for later requests with the same route."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chalicelib.foundation.http.deadline_connections import Connection, Exchange
 
 CONNECTIONS_PER_HOST, _ROUTES = 64, 32
 _TARGET_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
-"""Characters of paths and queries that are sent as they are (RFC 3986, 3.3 and 3.4)."""
+"""Characters of paths and queries that are sent without percent-encoding (RFC 3986, 3.3 and 3.4)."""
 _CHUNK = 65536
 wall_time = time.time
 
@@ -30,7 +30,7 @@ class AddressUnusable(ValueError):
 
 
 class _Route(NamedTuple):
-    """The destination of a connection, and its proxy."""
+    """The destination of a connection, and the proxy that it uses, if any."""
 
     scheme: str
     host: str
@@ -51,7 +51,7 @@ class _Route(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
-    """Return the route to an address, and the path and query to request. Raises: ValueError."""
+    """Return the route for a URL, and the request target (path and query). Raises: ValueError."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -86,7 +86,7 @@ def read_body(response: http.client.HTTPResponse, largest: int, content: bytearr
 
 
 class Connections:
-    """Reuses connections: at most 64 for each route, and for the 32 most recently used routes.
+    """Reuses connections: at most 64 for each route, and only for the 32 most recently used routes.
 
     Args:
         idle_seconds: the maximum idle time of a connection in wall-clock seconds. The monotonic clock stops while the
@@ -117,7 +117,8 @@ class Connections:
     ) -> Iterator[http.client.HTTPResponse]:
         """Send a request within the limits of ``exchange``. Read the response inside the context.
 
-        If ``fresh`` is true, the request uses a new connection, which is not reused. A ``proxy`` is used for https.
+        If ``fresh`` is true, the request uses a new connection, which is not reused. A ``proxy`` is used only for
+        https.
 
         Raises: OSError, http.client.HTTPException, ValueError.
         """

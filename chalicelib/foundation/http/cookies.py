@@ -1,4 +1,6 @@
-"""Cookies of the service's pages: hidden from scripts, not sent with forms of other sites, and bound to this host."""
+"""Cookies of the service's pages. They are hidden from scripts, not sent with forms of other sites, and bound to this
+host.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,13 @@ class Cookie:
         return f"{'__Secure-' if self.is_limited else '__Host-'}{self.name}"
 
     def read(self, sent: Callable[[str], str]) -> str:
-        """Read the cookie's value, or an empty string. ``sent`` returns the value of a name in the request."""
+        """Read the cookie's value, or an empty string. The function ``sent`` returns the value of a cookie name in the
+        request.
+        """
         return sent(self.full_name) or sent(self.name)
 
     def set(self, sent: Callable[[str], str], value: str, seconds: int) -> Sequence[str]:
-        """Return the Set-Cookie values that store ``value``, or delete the cookie if ``seconds`` is 0.
+        """Return the Set-Cookie values that store ``value``. If ``seconds`` is 0, the values delete the cookie.
 
         A received cookie under the plain name is deleted.
         """

@@ -92,7 +92,7 @@ class Exchange:
         return self.remaining()
 
     def record_begin(self, head: bytes) -> None:
-        """Record that the request is sent, before its first byte."""
+        """Record that the request is being sent. Called before the first byte is sent."""
         if self.sent:
             return
         self.sent = True
@@ -113,8 +113,8 @@ class TlsFailed(OSError):
 class DeadlineReader(io.RawIOBase):
     """Reads from a socket. Each read may take the call's remaining time.
 
-    It reads directly from the socket, because a socket's file cannot be read after a timeout. The file object prevents
-    the socket from closing.
+    Reads use the socket directly, because a socket's file object cannot be read after a timeout. The file object is
+    kept only to prevent the socket from closing.
     """
 
     def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
@@ -157,12 +157,12 @@ _LIBRARY_BEGIN = http.client.HTTPResponse.begin
 _begin_with_own_headers: Any = FunctionType(
     _LIBRARY_BEGIN.__code__, {**vars(http.client), "parse_headers": read_headers}, argdefs=_LIBRARY_BEGIN.__defaults__
 )
-"""The library's ``begin``, with another parser of headers."""
+"""The standard library's ``HTTPResponse.begin``, with a different header parser."""
 _begin_with_own_headers.__kwdefaults__ = _LIBRARY_BEGIN.__kwdefaults__
 
 
 class _Response(http.client.HTTPResponse):
-    """A response with a deadline, parsed more strictly than in the standard library."""
+    """A response with a deadline, which is parsed more strictly than by the standard library."""
 
     def __init__(self, exchange: Exchange, sock: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock, exchange), *arguments, **options)  # type: ignore[arg-type]
@@ -185,9 +185,9 @@ class _Response(http.client.HTTPResponse):
 
 
 class Connection(http.client.HTTPConnection):
-    """Tries a host's addresses in turn within one time limit, and records when the request is sent.
+    """Tries the addresses of a host, one after the other, within one time limit. Records when the request is sent.
 
-    The library sends headers and body one after the other; here they are sent together.
+    The standard library sends the headers before the body. This class sends headers and body together.
     """
 
     exchange: Exchange
@@ -196,10 +196,12 @@ class Connection(http.client.HTTPConnection):
     is_tunnelling = False
     idle_since = 0.0
     _head: bytes | None = None
-    """The headers until the body comes: ``None`` if no body follows, empty before the headers."""
+    """The headers, which are stored until the body is sent. The value is empty before the headers, or ``None`` without
+    a body.
+    """
 
     def begin_exchange(self, exchange: Exchange) -> None:
-        """Use the connection for an exchange: the next request and its response."""
+        """Use the connection for the next request and response."""
         self.exchange, self.response_class = exchange, partial(_Response, exchange)
 
     def request(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> None:
@@ -225,7 +227,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class TlsConnection(Connection):
-    """A connection over TLS, by way of a proxy if ``set_tunnel`` was called."""
+    """A connection over TLS. If ``set_tunnel`` was called, the connection uses a proxy."""
 
     default_port = http.client.HTTPS_PORT
     _tunnel_host: str | None
@@ -294,10 +296,11 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
 
 @cache
 def tls_context(authorities: str) -> ssl.SSLContext:
-    """Return the TLS context with its trusted authorities, cached because loading takes longer than a handshake.
+    """Return the TLS context for the trusted authorities. It is cached, because loading takes longer than a handshake.
 
-    All Python versions verify identically. By default, 3.13 refuses certificates without some RFC 5280 extensions,
-    which banks' authorities omit, and trusts a single certificate of ``authorities`` without its issuer.
+    All Python versions verify certificates identically. By default, Python 3.13 refuses certificates without some RFC
+    5280 extensions, which the authorities of banks omit, and trusts a single certificate of ``authorities`` without its
+    issuer.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -308,6 +311,6 @@ def tls_context(authorities: str) -> ssl.SSLContext:
 
 
 def _headers_in(head: bytes) -> dict[str, str]:
-    """Parse the headers from the first bytes of a request."""
+    """Parse the request headers in the first bytes of a request."""
     lines = head.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
     return {name: value for name, _, value in (line.partition(": ") for line in lines) if name}

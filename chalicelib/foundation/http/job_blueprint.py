@@ -14,25 +14,27 @@ from chalicelib.foundation.context import deadline
 
 P = TypeVar("P")
 ENTRY_POINT = "chalicelib.jobs"
-"""The module that binds all jobs."""
+"""The name of the module that binds all jobs."""
 RESERVE_SECONDS = 5.0
-"""The end of a function's time, in which its schedule begins no call of AWS: Lambda stops what still runs."""
+"""The number of seconds before a function's timeout in which a scheduled job starts no AWS calls, because Lambda aborts
+calls in progress at the timeout.
+"""
 
 
 class Jobs(Blueprint, Generic[P]):
-    """A blueprint whose jobs use parts of the service. Bind it before registration, like ``Routes``."""
+    """A blueprint for jobs that use components of the service. Call ``bind`` before registration, as for ``Routes``."""
 
     _bound: Callable[[], P] | None = None
 
     def bind(self, parts: Callable[[], P]) -> Self:
-        """Bind jobs to the result of ``parts``, which is called in each run."""
+        """Bind jobs to the result of ``parts``, which is called at the start of each run."""
         self._bound = parts
         return self
 
     def schedule(
         self, expression: Any, name: str | None = None, description: str = ""
     ) -> Callable[[Callable[[Any], None]], Any]:
-        """Register a scheduled job, which ends at its function's timeout."""
+        """Register a scheduled job. The job has a deadline shortly before its function's timeout."""
         register = super().schedule(expression, name, description)
 
         def decorate(job: Callable[[Any], None]) -> Any:
@@ -47,7 +49,8 @@ class Jobs(Blueprint, Generic[P]):
         return decorate
 
     def parts(self) -> P:
-        """Return the parts for a run. Lambda imports a job's module without the entry point, so this method imports it.
+        """Return the components for a run. Imports the entry point if needed, because Lambda imports only the module of
+        the job.
 
         This fallback is permanent, because an update of a stage does not change the handlers of its functions.
         """

@@ -31,7 +31,7 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 
 class OutboundError(Exception):
-    """A call without a complete response. The message is readable and contains no data from the request."""
+    """A call did not receive a complete response. The message is readable and contains no data from the request."""
 
 
 class NotReached(OutboundError):
@@ -108,7 +108,7 @@ class Outbound:
         was frozen, it would be unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
 
         Raises:
-            OutboundError: see its subclasses.
+            OutboundError: the call failed. The subclass states how.
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
@@ -128,7 +128,7 @@ class Outbound:
         """Get a document of at most ``largest`` bytes within ``total_seconds``, over a new connection.
 
         Raises:
-            OutboundError: see its subclasses.
+            OutboundError: the call failed. The subclass states how.
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
@@ -185,7 +185,9 @@ def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
 
 
 def translate(error: BaseException, handled: BaseException | None, *, sent: bool) -> OutboundError:
-    """Convert an error to an ``OutboundError``, ignoring ``handled``, an error that the caller was already handling."""
+    """Convert an error to an ``OutboundError``. Ignore ``handled``, which is an error that the caller was already
+    handling.
+    """
     causes = list(_chain(error, handled))
     if not sent:
         return NotReached(_reason(causes))
@@ -205,7 +207,7 @@ def _reason(causes: list[BaseException]) -> str:
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
-    """Return an error with its causes and its context."""
+    """Yield an error, and all errors that caused it or were being handled when it was raised."""
     pending: list[Any] = [error]
     seen = {id(handled)}
     while pending:

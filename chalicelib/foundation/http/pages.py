@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 HTML = "text/html; charset=utf-8"
 OWN_WINDOW = {"Cross-Origin-Opener-Policy": "same-origin"}
-"""Isolates the page's window from windows of other sites."""
+"""A header that isolates the page's window from windows of other sites."""
 ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
-"""Keeps the link to an application that opened the window and waits for its PSU. Every page on the way needs this
-header.
+"""A header that preserves the link to an application that opened the window and waits for the PSU. Every page of the
+journey must have this header.
 """
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
 _SHARED = Path(__file__).parent / "templates"
 _FIELDS = 250
-"""The most fields of a form: the longest has 200 check boxes and a few others."""
+"""The maximum number of fields in a form. The longest form has 200 check boxes and a few other fields."""
 _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -97,7 +97,7 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
 
     Args:
         leads_to: URLs that the page's forms may submit or redirect to.
-        referrer: the Referrer-Policy; ``no-referrer`` protects codes and tokens, but sets a form's Origin to ``null``.
+        referrer: the Referrer-Policy. ``no-referrer`` protects codes and tokens, but sets a form's Origin to ``null``.
         sources: CSP directives to add or replace, for example ``script_src="'self'"``.
     """
     places = " ".join(("'self'", *sorted({origin for url in leads_to if (origin := safe_origin(url))})))
@@ -113,7 +113,9 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
 
 
 def html_answer(text: str, status: int, security: Mapping[str, str], *cookies: str) -> Response:
-    """Create an HTML response that must not be cached. Each of ``cookies`` is a complete Set-Cookie value, or empty."""
+    """Create an HTML response that must not be cached. Each of ``cookies`` is a complete Set-Cookie value or an empty
+    text.
+    """
     return text_answer(text, HTML, status, {**security, **_set_cookie_header(*cookies)})
 
 
@@ -124,7 +126,7 @@ def see_other(location: str, *cookies: str) -> Response:
 
 
 def safe_origin(url: str) -> str:
-    """Return the scheme, host and port of ``url``, or an empty string if they are unsafe in a policy."""
+    """Return the scheme, host and port of ``url``, or an empty string if they are unsafe in a security policy."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -144,17 +146,17 @@ TYPES: Mapping[str, str] = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-"""The content types of static files by suffix; all are text."""
+"""The content types of static files by file suffix. All files are text."""
 _FOR_GOOD = "public, max-age=31536000, immutable"
 _IMPORT = re.compile(r"""(?<=from "\./)[\w.-]+\.js(?=";)""")
-"""The file that an ES module imports, as in ``import { name } from "./file.js";``."""
+"""A regular expression for an import in an ES module, such as ``import { name } from "./file.js";``."""
 
 
 @dataclass(frozen=True)
 class StaticFiles:
     """Static files from ``folders`` (the first match wins), read on demand.
 
-    Their public names contain a hash, also in imports of scripts, so that each name has one content.
+    Public names of files contain a hash, also in imports of scripts, so that the content of each name never changes.
     """
 
     folders: Sequence[Path]
@@ -178,7 +180,7 @@ class StaticFiles:
         return text_answer(self._text(file), TYPES[file.suffix], headers=headers)
 
     def modules(self, file: str) -> Sequence[str]:
-        """Return the public names of ES modules that ``file`` imports, also indirectly, once each. Raises: KeyError."""
+        """Return the public names of all ES modules that ``file`` imports, directly or indirectly. Raises: KeyError."""
         if file not in self._modules:
             self._modules[file] = [self.name(name) for name in self._imported(file)]
         return self._modules[file]
@@ -207,7 +209,7 @@ class StaticFiles:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The public names computed so far."""
+        """The public names computed so far, by file."""
         return {}
 
     @cached_property
@@ -216,7 +218,7 @@ class StaticFiles:
         return {}
 
     def _text(self, file: Path) -> str:
-        """Return the served text of a file. Scripts import other scripts by their public names, without cycles."""
+        """Return the content of a file as served. Imports in scripts use public names, and must not form a cycle."""
         text = file.read_text(encoding="utf-8")
         return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 
@@ -235,10 +237,12 @@ def heroicon(name: str, size: int) -> str:
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates in ``folders`` (the first match wins) and the shared templates. ``filters`` are filters by name."""
+    """Templates from ``folders`` (the first match wins) and the shared templates. ``filters`` contains the filters by
+    name.
+    """
 
     compiled: ClassVar[BytecodeCache | None] = None
-    """Where compiled templates are kept between processes; a Lambda function has no place for them."""
+    """The cache of compiled templates that processes share. A Lambda function has no such cache."""
 
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -248,7 +252,7 @@ class Templates:
         return self._environment.get_template(template).render(**context)
 
     def load(self) -> None:
-        """Load every template in advance, so that visitors do not wait."""
+        """Load every template in advance, so that the first visitors do not wait."""
         for name in self._environment.list_templates():
             self._environment.get_template(name)
 

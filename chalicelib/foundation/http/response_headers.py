@@ -1,4 +1,4 @@
-"""Headers of a response, parsed four times as fast as by the standard library's mail parser."""
+"""Parses the headers of a response four times as fast as the standard library's mail parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _NAME = re.compile("[!-9;-~]+")
 _SPACE = " \t"
 _ENCODING = "iso-8859-1"
 _MOST_LINES, _LONGEST_LINE = 100, 65_536
-"""The limits of ``http.client``, which counts the empty line, too."""
+"""The limits of ``http.client`` for the number of header lines, including the empty line, and for the length of a line.
+"""
 
 
 class ResponseHeaders:
@@ -53,14 +54,16 @@ def read_headers(file: Any, **_: Any) -> ResponseHeaders:
 
 
 def _checked(value: str) -> str:
-    """Return a value without surrounding spaces. Raises: http.client.HTTPException: it has control characters."""
+    """Return a header value without surrounding spaces. Raises: http.client.HTTPException: the value has control
+    characters.
+    """
     if "\r" in value or "\0" in value:
         raise http.client.HTTPException("a header has a control character")
     return value.strip(_SPACE)
 
 
 def _lines(file: Any) -> Iterator[bytes]:
-    """Read the lines before the empty line, or before the end."""
+    """Read the header lines until the empty line or the end of the response."""
     for _ in range(_MOST_LINES + 1):
         line: bytes = file.readline(_LONGEST_LINE + 1)
         if len(line) > _LONGEST_LINE:

@@ -31,10 +31,11 @@ FORM = "application/x-www-form-urlencoded"
 API_KEY_CHALLENGE = 'ApiKey realm="causeway", header="X-Api-Key"'
 """``WWW-Authenticate`` of calls with an API key, for which no scheme is registered (RFC 9110 §11.1)."""
 FORM_CHALLENGE = 'Form realm="causeway"'
-"""``WWW-Authenticate`` of pages with a form for the password; browsers ask for one themselves only with ``Basic``."""
+"""``WWW-Authenticate`` of pages with a password form. Browsers display their own password prompt only for ``Basic``."""
 PROOF_HEADER = "x-causeway-origin-secret"
 ADDRESS_HEADER = "cloudfront-viewer-address"
-"""CloudFront sets it to the viewer's address and port, and replaces what the viewer sent."""
+"""The header in which CloudFront sends the viewer's address and port. CloudFront overwrites any value from the viewer.
+"""
 OTHERS = "X-AMAZON-APIGATEWAY-ANY-METHOD"
 """API Gateway's OpenAPI name for all methods that a path does not define."""
 _SEGMENTS = ("{first}", "{second}", "{third}", "{fourth}", "{fifth}", "{sixth}")
@@ -116,8 +117,9 @@ class Incoming:
     def visitor_address(self, cloudfront_secrets: Collection[str]) -> str:
         """The IP address of the visitor, or an empty text if the address is unknown.
 
-        By default, it is the connection's address. Behind CloudFront, a header contains it. Any client can send that
-        header, so it is read only with a secret that the distribution adds and one of these digests matches.
+        By default, this is the address of the connection. Behind CloudFront, a header contains the visitor's address.
+        Any client can send that header, so it is used only if the request also has a secret that CloudFront adds. The
+        digest of this secret must be among ``cloudfront_secrets``.
         """
         forwarded, secret = self.headers.get(ADDRESS_HEADER, ""), self.headers.get(PROOF_HEADER, "")
         if forwarded and secret:
@@ -136,7 +138,9 @@ class Incoming:
         return self.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
 
     def parameters(self, repeatable: Collection[str] = ()) -> dict[str, str]:
-        """The query parameters, except ``repeatable`` ones. Raises: UnreadableBody: another parameter is repeated."""
+        """The query parameters, except ``repeatable`` ones. Raises: UnreadableBody: a parameter that is not repeatable
+        occurs more than once.
+        """
         return _once(self.query, repeatable)
 
     def json(self, limit: int = BODY_BYTES) -> Any:
@@ -210,7 +214,7 @@ class _BinaryResponse(Response):
 
 
 def binary_answer(content: bytes, content_type: str, headers: Mapping[str, str]) -> Response:
-    """Create a response with bytes. ``headers`` set the caching."""
+    """Create a response whose body is bytes. ``headers`` must specify the caching."""
     return _BinaryResponse(
         content, headers={"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **headers}
     )
@@ -242,20 +246,24 @@ class RestApi(Chalice):
 
 P = TypeVar("P")
 View = Callable[[P, Incoming], Response]
-"""A view: takes the parts of the service it uses and the request, and returns the response."""
+"""A function that handles a request. It receives components of the service and the request, and returns the response.
+"""
 Completed = Callable[[P, Incoming, Response], None]
 Failed = Callable[[P, Incoming, Exception], Response]
 
 
 def head_of_redirect() -> Response:
-    """Respond to HEAD where GET creates a record and redirects to it. No record is created, so no Location is sent."""
+    """Respond to HEAD at a path where GET creates a record and redirects. The response has no Location, because no
+    record is created.
+    """
     return text_answer("", "text/plain; charset=utf-8", 303)
 
 
 class Routes(Blueprint, Generic[P]):
-    """A blueprint whose views take parts of the service and an ``Incoming``, accept any content type, and may raise.
+    """A blueprint whose views receive components of the service and an ``Incoming``, accept any content type, and may
+    raise exceptions.
 
-    It is registered with a ``RestApi``.
+    The blueprint is registered with a ``RestApi``.
 
     Every path accepts every method. HEAD is handled as GET without a response body, OPTIONS lists the methods, and all
     others raise ``WrongMethod`` and return status 405.
@@ -265,7 +273,7 @@ class Routes(Blueprint, Generic[P]):
         failed: converts a view's exception into a response.
         otherwise: handles all methods that a path does not define, including HEAD and OPTIONS.
         completed: completes every response, for example with a header.
-        challenge: the ``WWW-Authenticate`` of a 401 that has none (RFC 9110 §15.5.2).
+        challenge: the default ``WWW-Authenticate`` of a 401 response (RFC 9110 §15.5.2).
     """
 
     def __init__(
@@ -308,9 +316,9 @@ class Routes(Blueprint, Generic[P]):
             self._register(path, methods, view, failed)
 
     def serve_below(self, path: str, methods: Sequence[str], view: View[P]) -> None:
-        """Register ``view`` at ``path`` and at all paths of one to six arbitrary segments below it.
+        """Register ``view`` at ``path`` and at all paths of one to six arbitrary segments below ``path``.
 
-        ``{proxy+}`` would match them all, but Chalice's local gateway does not support it.
+        ``{proxy+}`` would match all of these paths, but Chalice's local gateway does not support it.
         """
         if path:
             self.serve(path, methods, view)

@@ -1,1 +1,1 @@
-"""The request engine: read, decide, write, and decide again after a conflict."""
+"""The request engine: reads data, decides, writes the result, and repeats these steps after a conflict."""

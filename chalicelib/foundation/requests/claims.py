@@ -1,4 +1,4 @@
-"""Claims: a request with a sender's idempotency name is executed once, and duplicates get its response.
+"""Claims on idempotency names. A request with such a name is executed once, and duplicates get the stored response.
 
 A name is *free*, *taken* by an attempt at a request, or *answered*. The claim is written in the transaction of the
 request's effect, on the condition that the name is free. The response is sealed. A request with the same name and a
@@ -23,7 +23,7 @@ TABLE = "idempotency"
 
 @dataclass(frozen=True, slots=True)
 class ClaimKind:
-    """The storage of claims of one kind of sender.
+    """The storage of claims for one kind of sender.
 
     Attributes:
         lifetime: the seconds for which a claim is stored.
@@ -38,7 +38,7 @@ class ClaimKind:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A request's claim on a name. ``attempt`` distinguishes identical requests where necessary."""
+    """A request's claim on a name. ``attempt`` distinguishes attempts of identical requests where necessary."""
 
     kind: ClaimKind
     name: str
@@ -56,7 +56,7 @@ class Claim:
 
 
 class AnotherRequest(Exception):
-    """A request with a different digest used the name."""
+    """The name was already used by a request with a different digest."""
 
 
 def claim_key(name: str) -> Key:
@@ -69,7 +69,7 @@ def is_free(now: int) -> Condition:
 
 
 class Claims:
-    """Reads claims, and builds their writes."""
+    """Reads claims, and builds the writes that store claims."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -95,7 +95,9 @@ class Claims:
         condition: Condition | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> Put:
-        """Return the write of a claim, with its response if known. By default, it fails unless the name is free."""
+        """Return the write of a claim, with the response if it is known. By default, the write fails unless the name is
+        free.
+        """
         now = self.clock.time()
         item: Item = {"claim": claim.name, "expires_at": now + claim.kind.lifetime}
         item |= {claim.kind.digest: claim.digest} if claim.kind.digest is not None else {}

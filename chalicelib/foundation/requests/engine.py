@@ -1,4 +1,4 @@
-"""The request engine: read, decide, write, and decide again after a conflict.
+"""The request engine: reads data, decides, writes the result, and repeats these steps after a conflict.
 
 A decision is a function of the items read. Its writes have conditions, so that DynamoDB refuses the later of two
 concurrent writes. The engine then decides again with the items of the failed conditions. After a lost response, the
@@ -33,9 +33,11 @@ from chalicelib.foundation.requests.outcome import Outcome, Proof
 A = TypeVar("A")
 _MOST_READ = 100
 Decide = Callable[[Facts], Outcome[A]]
-"""A decision: it may raise an error of its own instead of writing anything, and is made again if others were first.
+"""A function that decides on a request. It may raise an error without writing any data. After a concurrent write, the
+engine calls it again.
 
-It calls no network, and no storage, except that those of cards read records and reserve rows (see ``cards.requests``).
+The function calls neither the network nor storage. Only card decisions may read records and reserve rows (see
+``cards.requests``).
 """
 
 
@@ -51,12 +53,14 @@ class RetryPolicy(Protocol):
     """The maximum number of decisions for a conflicting request, and the delays between them."""
 
     def wait(self, number: int, failure: Exception, operations: Sequence[Operation], /) -> None:
-        """Wait after the attempt ``number``, from 0, at ``operations``. Raises: the response, at the last attempt."""
+        """Wait after the attempt ``number``, counted from 0, to write ``operations``. After the last attempt, raise the
+        error to report.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultRetry:
-    """At most six attempts, and ``busy_attempts`` while DynamoDB is busy."""
+    """Allows at most six attempts, but only ``busy_attempts`` while DynamoDB is busy."""
 
     store: Store
     busy_attempts: int = 1
@@ -82,9 +86,10 @@ def if_permitted(
     is_repeatable: bool = False,
     is_overwritten: bool = False,
 ) -> Decide[A]:
-    """Decide to write and respond. If a condition fails, return or raise the result of ``otherwise``.
+    """Create a decision that writes and responds. If a condition fails, it returns or raises the result of
+    ``otherwise``.
 
-    The options are as in ``Outcome``.
+    The options have the same meaning as in ``Outcome``.
     """
     permitted = Outcome(answer, writes, proof=proof, is_repeatable=is_repeatable, is_overwritten=is_overwritten)
     return lambda facts: permitted if facts.permits(*writes) else Outcome(otherwise(facts))
@@ -98,7 +103,7 @@ NOTHING_READ = Facts()
 
 
 class Engine:
-    """Executes decisions. ``dispatch`` queues the recorded deliveries of a decision."""
+    """Executes decisions. ``dispatch`` queues the deliveries that a decision recorded."""
 
     def __init__(self, store: Store, dispatch: Callable[[Any], None] = _no_dispatch) -> None:
         self._store = store
@@ -109,7 +114,9 @@ class Engine:
         return Facts(keys, self._store.batch_get(keys) if keys else [])
 
     def wait(self, number: int, at_most: float = inf) -> None:
-        """Wait with jitter before the attempt after ``number``, at most for the given seconds."""
+        """Wait with jitter before the attempt that follows attempt ``number``. The wait does not exceed the given
+        seconds.
+        """
         self._store.wait(number, at_most)
 
     def carry_out(
@@ -132,8 +139,9 @@ class Engine:
 
         Raises:
             OutcomeUnknown: the response to the write is lost.
-            StoreError: no data was written: ``ConditionFailed`` if a write of ``alongside`` failed, ``Conflict`` if
-                each attempt conflicted with other writes. Errors of the decision are raised unchanged.
+            StoreError: no data was written. ``ConditionFailed`` means that a write of ``alongside`` failed, and
+                ``Conflict`` that each attempt conflicted with other writes. Errors of the decision are raised
+                unchanged.
         """
         try:
             outcome = self.write(decide, facts, DefaultRetry(self._store, busy_attempts), alongside=alongside)
@@ -147,7 +155,9 @@ class Engine:
         return self.finish(outcome)
 
     def finish(self, outcome: Outcome[A]) -> A:
-        """Report a written outcome, dispatch its deliveries, and return its answer. Raises: its error, if any."""
+        """Report a written outcome, dispatch its deliveries, and return its response. Raises: the outcome's error, if
+        any.
+        """
         if outcome.report is not None:
             outcome.report()
         if outcome.deliveries.operations:
@@ -165,10 +175,10 @@ class Engine:
         alongside: Sequence[Operation] = (),
         attempts: list[Outcome[A]] | None = None,
     ) -> Outcome[A]:
-        """Decide and write. Call ``finish`` with the outcome.
+        """Decide and write. The caller must then call ``finish`` with the outcome.
 
         ``attempts`` has the earlier outcomes of the same request, one of which may have been written. Outcomes of this
-        call are added. Raises: as ``carry_out``, and the errors of ``retry``.
+        call are added. Raises: the errors of ``carry_out`` and of ``retry``.
         """
         retry, attempts, current = retry or DefaultRetry(self._store), [] if attempts is None else attempts, facts
         for number in count():
@@ -193,7 +203,7 @@ class Engine:
         raise AssertionError("unreachable")
 
     def attempt(self, outcome: Outcome[Any]) -> bool:
-        """Write and finish an outcome, for a recurring job. Returns false after a conflict, or if DynamoDB is busy.
+        """Write and finish an outcome for a recurring job. Returns false after a conflict, or if DynamoDB is busy.
 
         Raises: StoreError.
         """
@@ -205,7 +215,9 @@ class Engine:
         return True
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
-        """Return the decision and its facts. It may request more items once. Raises: DecideAgain, or its own errors."""
+        """Return the decision and its facts. A decision may request more items once. Raises: DecideAgain, or errors of
+        the decision.
+        """
         try:
             try:
                 return facts, decide(facts)
@@ -245,7 +257,7 @@ class Engine:
                 self._store.transact(operations)
 
     def _update(self, update: Update) -> None:
-        """Make an idempotent update without a transaction, which would conflict with other transactions."""
+        """Make an idempotent update. No transaction is used, because it would conflict with other transactions."""
         table, key, change = update.table, update.key, update.set
         try:
             self._store.update(table, key, set=change, remove=update.remove, add=update.add, condition=update.condition)
@@ -269,7 +281,9 @@ class Engine:
 def _find_written(
     attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
 ) -> Outcome[A] | None:
-    """Return the written attempt, according to the items of failed conditions, or ``None`` if no item shows it."""
+    """Return the attempt that was written, as shown by the items of failed conditions, or ``None`` if no item shows
+    one.
+    """
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     proofs = [(each, each.written_proof) for each in reversed(attempts)]
     return next(
@@ -280,7 +294,7 @@ def _find_written(
 def try_to(
     action: Callable[[], A], failed: str, *, report: Callable[..., None] = log.exception, **members: Any
 ) -> A | None:
-    """Run an optional action. A storage error is logged as ``failed``, with ``members``."""
+    """Run an optional action. After a storage error, write a log line with the event ``failed`` and ``members``."""
     try:
         return action()
     except StoreError:

@@ -34,7 +34,7 @@ class NotRead(Exception):
 class Facts:
     """Items by their keys. The value is ``None`` for items that do not exist.
 
-    ``watched`` are keys of unread items that puts may find.
+    ``watched`` contains keys of items that were not read, but that a put may find.
     """
 
     __slots__ = ("_items", "_watched")
@@ -68,7 +68,7 @@ class Facts:
         return found
 
     def latest(self, kind: type[R], assumed: R, key: Key) -> R | None:
-        """Return the record under ``key``, or ``assumed`` if it is not known."""
+        """Return the record under ``key``, or ``assumed`` if the record is not known."""
         return self.find(kind, key) if self.has(key) else assumed
 
     def item_of(self, write: Operation) -> Item:
@@ -76,16 +76,16 @@ class Facts:
         return self._items.get(self._name_of(write)) or {}
 
     def permits(self, *writes: Operation) -> bool:
-        """Whether the conditions of writes hold for the known items. Conditions on unread items count as true."""
+        """Whether the conditions of ``writes`` hold for the known items. Conditions on unread items count as true."""
         compared = [write for write in writes if self._name_of(write) in self._items]
         return all(holds(write.condition, self.item_of(write)) for write in compared)
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
-        """Return these facts with further items, which replace items of the same keys."""
+        """Return a copy of these facts with further items. They replace items with the same keys."""
         return self._with({_name(key): item for key, item in zip(keys, items, strict=True)})
 
     def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
-        """Return the facts for the next decision. They include the current stored items of failed conditions."""
+        """Return the facts for the next decision, including the current stored items of failed conditions."""
         return self._with({self._name_of(operations[each]): failure.items[each] for each in failure.failed})
 
     def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
@@ -94,7 +94,7 @@ class Facts:
         return facts
 
     def _name_of(self, operation: Operation) -> _Name:
-        """Return the key of the item that an operation writes. A put without a known key has a unique name."""
+        """Return the key of the item that an operation writes. A put whose key is unknown gets a unique name."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
         own: _Name = operation.table, (("", id(operation)),)

@@ -1,4 +1,4 @@
-"""A decision: the response, its writes, and its deliveries."""
+"""The outcome of a decision: a response, conditional writes, and deliveries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ A = TypeVar("A")
 
 
 class Deliveries(Protocol):
-    """Deliveries to be recorded: their writes, and the key of a row that only these writes create, if any."""
+    """Deliveries to record: their writes, and the key of a row that only these writes create, if any."""
 
     @property
     def operations(self) -> Sequence[Operation]: ...
@@ -44,7 +44,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[A]):
-    """A decision.
+    """The result of a decision.
 
     Attributes:
         answer: the response, or the error to raise after all writes.
@@ -66,7 +66,7 @@ class Outcome(Generic[A]):
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """Return all writes."""
+        """Return all writes, including the writes that record the deliveries."""
         return [*self.writes, *self.deliveries.operations]
 
     @property

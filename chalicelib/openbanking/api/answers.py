@@ -1,4 +1,4 @@
-"""Error responses: the single place that selects the error format for a route."""
+"""Error responses. Only this module selects the error format for a route."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _CHALLENGES: Mapping[Challenge, str] = {
     "invalid_dpop_proof": 'DPoP realm="causeway", error="invalid_dpop_proof"',
     "use_dpop_nonce": 'DPoP realm="causeway", error="use_dpop_nonce"',
 }
-"""``WWW-Authenticate`` values: RFC 7617 for clients, RFC 6750 §3 and RFC 9449 §7.1 for access tokens."""
+"""``WWW-Authenticate`` values, from RFC 7617 for clients, and from RFC 6750 §3 and RFC 9449 §7.1 for access tokens."""
 _TRIED: Mapping[str, Challenge] = {"basic": "basic", "bearer": "bearer", "dpop": "bearer"}
-"""The challenge of a refusal that names none, by the scheme of the request."""
+"""The default challenge of a refusal, by the authentication scheme of the request."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -81,7 +81,9 @@ def oauth_error(refusal: Refusal) -> AnyOauthError:
 
 
 def as_refusal(error: Exception) -> Refusal:
-    """Convert a view's exception into a refusal. Unexpected errors are logged and not disclosed to the caller."""
+    """Convert a view's exception into a refusal. Unexpected errors are logged, and their details are not sent to the
+    caller.
+    """
     if isinstance(error, Refusal):
         return error
     if isinstance(error, UnreadableBody):
@@ -117,8 +119,8 @@ def _is_of_bank(route: str) -> bool:
 
 
 def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
-    """Return the challenge for a 401 (RFC 9110 §15.5.2). The challenge of the refusal precedes the challenge of the
-    call.
+    """Return the challenge for a 401 response (RFC 9110 §15.5.2). The refusal's challenge takes precedence over the
+    route's challenge.
     """
     if refusal.challenge is None and _is_of_bank(route):
         return {"WWW-Authenticate": API_KEY_CHALLENGE}

@@ -98,7 +98,7 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
 
 
 _MISSING_WHEN_NULL = ("request_url", "scopes")
-"""Members, in snake_case, for which null counts as missing, because a missing one has its own error code."""
+"""Names, in snake_case, of members for which null counts as missing. A missing member has a specific error code."""
 
 
 def _without_nulls(members: Any) -> Any:
@@ -111,7 +111,7 @@ def _without_nulls(members: Any) -> Any:
 
 @bank_routes.get("/bank/public_key")
 def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """The service's public keys in PEM format, newest first."""
+    """Return the service's public keys in PEM format, newest first."""
     keys = "".join(public_pem(key) for key in openbanking.shared.keyring.public_keys())
     return text_answer(keys, "application/x-pem-file", headers={"Cache-Control": "public, max-age=60"})
 

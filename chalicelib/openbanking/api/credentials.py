@@ -1,4 +1,4 @@
-"""Reads the credentials of TPPs from headers, bodies and the connection, and returns nonces for their proofs."""
+"""Reads the credentials of TPPs from headers, bodies and the connection, and returns nonces for DPoP proofs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_credentials(
 ) -> TppCredentials:
     """Read the caller's credentials from headers, the connection, HTTP Basic and, in OAuth calls, ``members``.
 
-    Without a form, a client assertion is sent in ``X-Client-Assertion``, and also names the client.
+    If the request has no form, a client assertion is sent in ``X-Client-Assertion``, and also names the client.
 
     Raises:
         Refusal: two values differ, or HTTP Basic is malformed.
@@ -59,7 +59,7 @@ def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, mo
     """Parse the body and the credentials of a request about tokens.
 
     Client errors take precedence over errors in the body's members, which may include the credentials. If the body is
-    unreadable, only credentials in the headers are checked first.
+    unreadable, only the credentials in the headers are checked before the request is refused.
 
     Raises:
         Refusal, UnreadableBody.
@@ -102,9 +102,9 @@ def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form
 
 
 def add_nonce(openbanking: OpenBankingContainer, incoming: Incoming, response: Response) -> None:
-    """Add a nonce for the next proof: for callers that use DPoP, and where a token was refused (RFC 9449 §8).
+    """Add a nonce for the next DPoP proof, if the caller uses DPoP or a token was refused (RFC 9449 §8).
 
-    The response is sent even if no nonce can be made.
+    The response is sent even if no nonce can be created.
     """
     refused = incoming.route in PROOF_ROUTES and response.status_code >= 400
     if refused or "dpop" in incoming.headers or scheme_of(incoming) == "dpop":
@@ -123,7 +123,7 @@ R = TypeVar("R", bound=AuthorizationParameters)
 
 
 def bind_code(request: R, jkt: str | None) -> R:
-    """Return the request with its code bound to the key of its DPoP proof (RFC 9449 §10.1). Raises: Refusal."""
+    """Return the request after binding its code to the key of the DPoP proof (RFC 9449 §10.1). Raises: Refusal."""
     if jkt is None or request.dpop_jkt == jkt:
         return request
     if request.dpop_jkt is not None:
@@ -132,7 +132,7 @@ def bind_code(request: R, jkt: str | None) -> R:
 
 
 def _secret_method(basic_secret: str | None) -> AuthMethod:
-    """Return how an OAuth request sends the client secret. All other calls can use HTTP Basic only."""
+    """Return how an OAuth request sends the client secret. Calls other than OAuth requests can use HTTP Basic only."""
     return "client_secret_basic" if basic_secret else "client_secret_post"
 
 
@@ -148,7 +148,7 @@ def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | Non
 
 
 def _read_subject(assertion: str) -> str:
-    """Return the client that an assertion names, not verified yet. Raises: Refusal, if it names no client."""
+    """Return the client that an unverified assertion names. Raises: Refusal, if the assertion names no client."""
     from chalicelib.openbanking.oauth.private_key_jwt import read_subject
 
     subject = read_subject(assertion)

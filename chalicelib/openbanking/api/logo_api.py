@@ -39,7 +39,7 @@ logo_routes = Routes[OpenBankingContainer](__name__, _failure_page)
 
 @logo_routes.get("/banks/{bic}/logo/{digest}")
 def logo(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Return a bank's logo. Any other digest redirects to the current logo's URL."""
+    """Return a bank's logo. A URL with an outdated digest redirects to the current logo's URL."""
     bic, digest = incoming.uri["bic"], incoming.uri["digest"]
     found = openbanking.banks.find_logo(bic) if is_logo_digest(digest) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Endpoints for standard OAuth clients: authorization (RFC 6749, 9126), introspection (RFC 7662), metadata, keys.
+"""Endpoints for standard OAuth clients: authorization (RFC 6749, 9126), introspection (RFC 7662), metadata, and keys.
 
 The metadata of RFC 8414 and RFC 9728 lets a client configure itself.
 """
@@ -54,14 +54,15 @@ _PARAMETERS = (
     *("client_id", "response_type", "response_mode", "redirect_uri", "scope", "state"),
     *("code_challenge", "code_challenge_method", "consent_type", "dpop_jkt"),
 )
-"""The parameters of a request, which lead from the choice of a bank back here."""
+"""The parameters of an authorization request, which the page for choosing a bank sends again."""
 
 oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=add_nonce)
 
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank. Without ``bic``, display a page where the user chooses the bank, as ``chosen_bic``.
+    """Redirect to the bank. Without ``bic``, display a page where the user chooses the bank, which is sent as
+    ``chosen_bic``.
 
     Errors are redirected to the client, or displayed on an error page if the client is unknown.
     """
@@ -102,7 +103,7 @@ def begin_authorization(openbanking: OpenBankingContainer, incoming: Incoming) -
 def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect to the bank for a pushed request. Other parameters are ignored (RFC 9126 §4). Raises: Refusal.
 
-    If the client has named no bank, the user chooses a bank, returned as ``chosen_bic``.
+    If the client has named no bank, the user chooses a bank on a page, which sends the bank as ``chosen_bic``.
     """
     from chalicelib.openbanking.flows.bank.choice import offer_banks
     from chalicelib.openbanking.flows.consent.pushed_authorization import (
@@ -130,7 +131,9 @@ def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Respo
 def _offer_banks(
     openbanking: OpenBankingContainer, query: Mapping[str, str], client: Client, request: AuthorizationParameters
 ) -> Response:
-    """Display the banks for a request without a bank, unless all banks would refuse the request. Raises: Refusal."""
+    """Display the banks that the user can choose for a request without a bank, unless all banks would refuse the
+    request. Raises: Refusal.
+    """
     from chalicelib.openbanking.flows.bank.choice import offer_banks
     from chalicelib.openbanking.flows.consent.authorization import check_state, validate_request
 
@@ -168,7 +171,7 @@ def introspect_token(openbanking: OpenBankingContainer, incoming: Incoming) -> R
 
 
 def _query_parameters(incoming: Incoming) -> dict[str, str]:
-    """Return the query's parameters. Parameters without a value count as absent (RFC 6749 §3.1). Raises: Refusal."""
+    """Return the query parameters. Parameters without a value count as absent (RFC 6749 §3.1). Raises: Refusal."""
     try:
         return {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except UnreadableBody as error:
@@ -244,7 +247,7 @@ def describe_server(settings: Settings) -> ServerMetadata:
 
 
 def _auth_methods(settings: Settings) -> list[str]:
-    """The authentication methods of clients that the stage accepts."""
+    """Return the client authentication methods that the stage accepts."""
     methods: list[AuthMethod] = ["private_key_jwt", "client_secret_basic", "client_secret_post"]
     methods += ["tls_client_auth"] if settings.mtls_url else []
     methods += ["none"] if settings.is_sandbox else []
@@ -253,7 +256,7 @@ def _auth_methods(settings: Settings) -> list[str]:
 
 @oauth_routes.get("/.well-known/oauth-protected-resource")
 def resource_metadata(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Return the metadata of the TPP-facing API (RFC 9728)."""
+    """Return the metadata of the TPP-facing API as a protected resource (RFC 9728)."""
     return json_answer(describe_resource(openbanking.shared.settings), headers={"Cache-Control": "public, max-age=300"})
 
 

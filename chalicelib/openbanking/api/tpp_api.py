@@ -82,7 +82,7 @@ def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 
 
 def describe_scopes(bank: Bank) -> ScopeAnswer:
-    """The scopes that PSUs can grant at a bank."""
+    """Return the scopes that PSUs can grant at a bank."""
     scopes = [BankScope(scope=row.name, service=row.service, meaning=row.meaning) for row in bank.scopes]
     return {"bic": bank.bic, "scopes": scopes}
 
@@ -169,7 +169,9 @@ def accepted_request(openbanking: OpenBankingContainer, incoming: Incoming) -> R
 
 
 def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | DeferredRequest) -> Response:
-    """Return the response for a call to a bank. The application adds this service's own time to the bank's."""
+    """Return the response for a call to a bank, with the bank's response time. The application adds the service's own
+    time.
+    """
     if isinstance(answer, DeferredRequest):
         path = f"{openbanking.shared.settings.public_path}/tpp/requests/{answer.request_id}"
         headers = {"Location": path, "Preference-Applied": "respond-async"}

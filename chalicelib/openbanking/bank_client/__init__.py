@@ -1,1 +1,1 @@
-"""Calls to banks: the client, response validation and failures."""
+"""The client for calls to banks, the validation of responses, and the failures of calls."""

@@ -1,4 +1,4 @@
-"""Parse a bank's response, normalise its known members and validate it against its model (specification, Errors).
+"""Parses a bank's response, normalises its known members, and validates it against its model (specification, Errors).
 
 Every failure of a bank becomes a ``BankFailed`` with the bank's own code and message.
 """
@@ -22,17 +22,17 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
 HANDED_ON_BYTES = 5_900_000
-"""The largest response that can be passed on: Lambda returns it as ASCII text inside JSON."""
+"""The maximum size of a response that can be passed on. Lambda returns the response as ASCII text inside JSON."""
 _TWICE = "is present in both spellings: snake_case takes precedence"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
-"""Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
+"""The size up to which a body needs no check. Escaping twice expands a byte to at most seven bytes."""
 _UNDECIDED = (408, 409, 425)
 """HTTP statuses below 500 that leave the outcome unknown: Request Timeout, Conflict, Too Early."""
 
 
 Model = type[OpenMessage]
 Spelling = Callable[[str], str]
-"""Maps a snake_case member name to its alternative spelling."""
+"""A function that converts a snake_case member name to an alternative spelling."""
 
 
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
@@ -50,8 +50,8 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
 
 
 def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -> dict[str, Any]:
-    """Return the members of a success response without ``status``. ``unknown`` is as in ``Webhook``. Raises:
-    BankFailed.
+    """Return the members of a success response, except ``status``. ``unknown`` has the same meaning as in ``Webhook``.
+    Raises: BankFailed.
     """
     try:
         answer = jsontext.loads(reply.body)
@@ -77,7 +77,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: 
     """Return the failure for an error response.
 
     The failure is a refusal if the response has an error code or the status ``error``, unless the HTTP status leaves
-    the outcome unknown. ``unknown`` are the codes for an account or payment that the bank does not know (see
+    the outcome unknown. ``unknown`` contains the codes for an account or payment that the bank does not know (see
     ``Webhook``).
     """
     code, text = answer.get(form.code), answer.get(form.text)
@@ -98,7 +98,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: 
 
 
 def _additional_errors(answer: dict[str, Any]) -> Iterator[str]:
-    """Return the additional errors in an error of a version 2 bank."""
+    """Return the additional errors that an error of a version 2 bank contains."""
     more = answer.get("additionalErrors")
     for each in more if isinstance(more, list) else ():
         if isinstance(each, dict):
@@ -136,16 +136,19 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
-    """Return the format of an error that was sent with a success status. Only versions without ``status`` have such
-    errors.
+    """Return the format of an error that was sent with a success status, or ``None`` if the response is not an error.
+
+    Such errors exist only in versions without the member ``status``.
     """
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
 
 
 def is_fatal(problem: Problem) -> bool:
-    """Whether a mandatory member is missing, empty or mistyped, no request could name an identifier, or the response
-    as a whole is unreadable.
+    """Whether a problem makes the response unusable.
+
+    A problem is fatal if a mandatory member is missing, empty or of the wrong type, if no request could contain an
+    identifier, or if the response as a whole is unreadable.
     """
     unusable = problem.kind == "identifier" or (problem.mandatory and problem.kind in ("missing", "empty", "type"))
     return unusable or not problem.field
@@ -153,7 +156,7 @@ def is_fatal(problem: Problem) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _KnownMember:
-    """A member of a table: its name, its rule if it is an identifier, and the model of its own members."""
+    """A member of a model: its name, the rule if the member is an identifier, and the model of nested members."""
 
     name: str
     rule: IdRule | None
@@ -166,19 +169,19 @@ def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated
     All other content, including keys that are data, is left unchanged at every depth.
 
     Args:
-        spell: the bank's alternative spelling of these members.
+        spell: converts a member name to the bank's alternative spelling.
         repeated: collects the paths of members present in both spellings. The snake_case member takes precedence.
     """
     return _Normaliser(spell, repeated).normalise_object(model, answer, None)
 
 
 Place = tuple[Any, str | int] | None
-"""The path of a member: its parent's path, and its name or index. Formatted only when needed."""
+"""The path of a member: the parent's path, and the member's name or index. It is formatted only when needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
-    """A single pass over a response, following its models."""
+    """A single pass over a response that follows the models of its members."""
 
     spell: Spelling
     repeated: list[str]
@@ -219,7 +222,7 @@ def _format_place(place: Place) -> str:
 
 @cache
 def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
-    """Return a model's members by each of their spellings."""
+    """Map every accepted spelling to the member of a model."""
     table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
         parts = [*field.metadata, *_annotation_parts(field.annotation)]
@@ -230,7 +233,7 @@ def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMe
 
 
 def _annotation_parts(annotation: Any) -> Iterator[Any]:
-    """Return all parts of an annotation: list items, union members, type rules."""
+    """Return all parts of a type annotation: list items, union members, and type rules."""
     yield annotation
     for argument in get_args(annotation):
         yield from _annotation_parts(argument)

@@ -31,11 +31,11 @@ from chalicelib.statistics.downtimes import PROBE_SECONDS, Downtime, OpenDowntim
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
 FAILURES = 5
-"""Consecutive failures that open a circuit."""
+"""The number of consecutive failures that open a circuit."""
 STORAGE_SECONDS = 0.5
-"""The time limit of storage once a bank has answered: its answer must still be recorded."""
+"""The time limit of storage calls after a bank has responded. The limit leaves time to record the response."""
 TAKE_SECONDS = 1.0
-"""The time limit of taking a slot, longer than the store's repeats of a throttled call."""
+"""The time limit for taking a slot. It is longer than the time that the store spends on retries of a throttled call."""
 NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
 
 
@@ -64,7 +64,7 @@ class Pause:
 
 @dataclass(slots=True)
 class _Circuit:
-    """The recent failures of a party. ``pause`` is the open period or the time of the running probe."""
+    """The recent failures of a party. ``pause`` is the period in which the circuit is open or a probe is running."""
 
     failures: int = 0
     pause: Pause | None = None
@@ -76,10 +76,10 @@ class _Circuit:
 
 
 class Breaker:
-    """Pauses calls to a party that repeatedly fails, then admits a single call as a probe, by key. Thread-safe.
+    """Pauses calls to a party that repeatedly fails, then admits a single call as a probe. Thread-safe.
 
-    Each process has its own state and counts only its own failures. Pauses pass in real time, also during a clock
-    advance.
+    Each party is identified by a key. Each process has its own state and counts only its own failures. Pauses pass in
+    real time, also during a clock advance.
 
     The caller reports each admitted call with ``record_success`` or ``record_failure``. After ``OPEN_SECONDS`` an open
     circuit admits one call, the probe. If the probe does not report within ``OPEN_SECONDS``, another probe is admitted.
@@ -103,7 +103,7 @@ class Breaker:
             self._find_probed(key)
 
     def needs_probe(self, key: str) -> bool:
-        """Whether the next call to be admitted is a probe."""
+        """Whether the next admitted call is a probe."""
         with self._lock:
             return key in self._circuits and self._circuits[key].failures >= FAILURES
 
@@ -113,7 +113,8 @@ class Breaker:
             self._circuits.pop(key, None)
 
     def record_failure(self, key: str) -> bool:
-        """Record a failed call. Return whether it opened the circuit or, as a probe, reopened it.
+        """Record a failed call. Return whether the failure opened the circuit or, as a failed probe, reopened the
+        circuit.
 
         Calls that began before the circuit opened do not extend the open period.
         """
@@ -126,7 +127,9 @@ class Breaker:
             return False
 
     def _find_probed(self, key: str) -> _Circuit | None:
-        """Return the open circuit if it can admit a probe now, or ``None`` if it is closed. Raises: CircuitOpen."""
+        """Return the open circuit if a probe can be admitted now, or ``None`` if the circuit is closed. Raises:
+        CircuitOpen.
+        """
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None
@@ -136,7 +139,7 @@ class Breaker:
 
 
 class BankCircuits:
-    """Admits calls to banks, by BIC, with the interface of ``Breaker``. Thread-safe.
+    """Admits calls to banks, which are identified by BIC, with the interface of ``Breaker``. Thread-safe.
 
     Args:
         open_downtimes: the open downtimes that this instance knows.
@@ -148,12 +151,12 @@ class BankCircuits:
         self._breaker = Breaker(clock)
         self._open_downtimes = open_downtimes
         self._latest: dict[str, tuple[Probe, Pause]] = {}
-        """The latest probe of each bank that this instance knows, sent by any instance, and the pause after it."""
+        """The latest known probe of each bank, sent by any instance, and the pause that follows the probe."""
         self._own: dict[str, Probe] = {}
         """The probes that this instance sent and that have not ended."""
 
     def admit(self, bic: str) -> None:
-        """Admit a call to a bank. With an open downtime, admit only the next probe. Raises: CircuitOpen."""
+        """Admit a call to a bank. During an open downtime, admit only the next probe. Raises: CircuitOpen."""
         if (downtime := self._open_downtimes.find(bic)) is None:
             self._breaker.admit(bic)
         else:
@@ -178,7 +181,9 @@ class BankCircuits:
         return 1 if is_down else None
 
     def record_success(self, bic: str) -> None:
-        """Record a successful call. Calls to the bank resume, here immediately and elsewhere within a minute."""
+        """Record a successful call. Calls to the bank resume immediately in this instance, and within a minute in all
+        other instances.
+        """
         self._breaker.record_success(bic)
         self._latest.pop(bic, None)
         if self._open_downtimes.find(bic) is not None:
@@ -189,7 +194,7 @@ class BankCircuits:
                 try_to(partial(record_answer, self._store, probe), "probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
-        """Record a failed call. Return whether it opened this instance's circuit, or was a probe."""
+        """Record a failed call. Return whether the failure opened this instance's circuit, or the call was a probe."""
         was_probe = self._own.pop(bic, None) is not None
         return self._breaker.record_failure(bic) or was_probe
 
@@ -227,10 +232,10 @@ class BankCircuits:
 
 @contextmanager
 def limit_slow_call(slow_calls: SlowCalls, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
-    """Return the check of a call to a bank, which raises ``GivenUp``.
+    """Return the check for a slow call to a bank. The check raises ``GivenUp`` if no slot is free.
 
-    The check reserves time for later steps, in which the call's slot is freed first. If ``may_give_up`` is false, the
-    call takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
+    After the call, time is reserved for later steps, of which the first frees the slot. If ``may_give_up`` is false,
+    the call takes a slot, but continues if no slot is free. Every call continues if storage fails or does not respond.
     """
     taken: list[Slot] = []
 

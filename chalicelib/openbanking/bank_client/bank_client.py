@@ -1,6 +1,6 @@
 """The bank client signs and sends webhooks and parses the responses (specification, Events).
 
-A circuit breaker pauses calls to a bank that repeatedly fails, and few calls may wait for a slow bank at a time.
+A circuit breaker pauses calls to a bank that repeatedly fails. Only a few calls may wait for a slow bank at a time.
 Responses are parsed in ``bank_answers``.
 """
 
@@ -34,7 +34,7 @@ from chalicelib.statistics.slow_calls import SlowCalls
 _TEXT = 510
 _NO_TIME = "the service had no time left to wait for the bank"
 LONGEST_WAIT = 86_400
-"""Seconds; a bank's ``Retry-After`` is capped at one day."""
+"""The maximum number of seconds that a bank's ``Retry-After`` can request, which is one day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class PreparedRequest:
 
 
 class BankClient:
-    """Sends webhooks to banks. ``breaker`` tracks which banks respond to this instance."""
+    """Sends webhooks to banks. ``breaker`` records which banks respond to this instance."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class BankClient:
         token: str | None,
         psu: PsuContext = UNATTENDED,
     ) -> BankAnswer:
-        """Send ``webhook``, validate the response against its model and normalise it.
+        """Send ``webhook``, and validate and normalise the response.
 
         ``version`` is the consent's version. An upgraded bank still responds to old consents in their version.
 
@@ -106,7 +106,7 @@ class BankClient:
         *,
         once: bool = False,
     ) -> BankAnswer:
-        """Send a prepared request, otherwise like ``call``. Raises: BankFailed."""
+        """Send a prepared request, and validate and normalise the response, like ``call``. Raises: BankFailed."""
         reply = self._send_and_record(outgoing, webhook, once=once)
         try:
             return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
@@ -141,9 +141,9 @@ class BankClient:
         return None if seconds is None else min(seconds, LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:
-        """Mask the request's token and API key in a failure's detail, then truncate the detail.
+        """Mask the request's token and API key in the detail of a failure, then truncate the detail.
 
-        Truncating first could cut a secret, and the remainder would not be recognised.
+        Masking comes first, because a truncated secret would not be recognised.
         """
         text, token = failure.detail, outgoing.headers.get("X-Auth-Token")
         for key in (token, outgoing.headers["X-Api-Key"]):
@@ -161,7 +161,7 @@ class BankClient:
         token: str | None,
         psu: PsuContext = UNATTENDED,
     ) -> PreparedRequest:
-        """Build a signed request. Every step that can fail before sending happens here."""
+        """Build a signed request. Every step that can fail before sending is part of this method."""
         body = jsontext.dumps(request).encode()
         headers = {
             "Content-Type": "application/json",
@@ -184,8 +184,8 @@ class BankClient:
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request. Retry once if the connection is refused or dropped.
 
-        If ``once`` is true, as for payments, use a new connection and never retry or stop before the time limit. If the
-        request has less time left, do not send the request.
+        If ``once`` is true, as for payments, use a new connection, and never retry or stop before the time limit. If
+        less time than the limit is left, do not send the request.
 
         Raises:
             BankFailed: no complete response was received, or calls to the bank are paused.

@@ -1,4 +1,4 @@
-"""Bank failures: a single refusal class with the bank's own code and message."""
+"""Bank failures: a single exception class that contains the bank's own code and message."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ NOT_FOUND = 404
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
 OPEN_SECONDS = 30
-"""Seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so a report received
-during a probe comes from that probe.
+"""The number of seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so a
+report received during a probe comes from that probe.
 """
 
 Reach = Literal["never", "refused", "unknown"]
-"""How far a request got: never sent, refused by the bank, or outcome unknown."""
+"""How far a request got: it was never sent, the bank refused it, or the outcome is unknown."""
 
 
 class CircuitOpen(Exception):
@@ -93,7 +93,7 @@ class BankFailed(Refusal):
         return cls(str(error), retry_after=OPEN_SECONDS, given_up=True)
 
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
-        """Return a copy of the failure with another ``detail``."""
+        """Return a copy of the failure with a different ``detail``."""
         return BankFailed(
             detail,
             self.reach,
@@ -110,7 +110,7 @@ class BankFailed(Refusal):
 
     @property
     def payment_id(self) -> str | None:
-        """The payment_id in an unusable success response. The bank has probably accepted this payment."""
+        """The payment_id in an unusable success response. The bank has probably accepted the payment with this id."""
         named = self.answer.get("payment_id") if self.answer else None
         return named if is_payment_id(named) else None
 
@@ -121,7 +121,9 @@ class BankFailed(Refusal):
 
     @property
     def log_members(self) -> dict[str, object]:
-        """Adds the status of the bank's response, if any, and why the response cannot be used."""
+        """The members of a log line, including the status of the bank's response, if any, and the reason for the
+        failure.
+        """
         return super().log_members | {"bank_status": self.status, "bank_failure": self.reason}
 
     @property

@@ -36,7 +36,7 @@ def record_deferred(
     consent: Consent | None,
     body: Mapping[str, Any],
 ) -> RecordedDeliveries:
-    """Return the delivery that passes a call at ``path`` to a bank, for the transaction that accepts the call."""
+    """Return the delivery that sends a call at ``path`` to a bank, for the transaction that accepts the call."""
     return outbox.record(
         "relay",
         path,
@@ -104,7 +104,8 @@ def read_client_and_consent(
 ) -> tuple[Client, Consent | None, list[Item | None]]:
     """Read an accepted call's client (possibly inactive), its valid consent, and the items under ``keys``.
 
-    If ``or_spent`` is true, a one-time consent may be spent by any attempt, otherwise only by the attempt ``spent_by``.
+    A one-time consent may have been used by any attempt if ``or_spent`` is true, and otherwise only by the attempt
+    ``spent_by``.
 
     Raises:
         Refusal.
@@ -127,7 +128,7 @@ def read_client_and_consent(
 
 
 def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
-    """Return the error response that an immediate call would have received."""
+    """Return the error response that the caller of an immediate call would have received, for storage."""
     log.info("error response", client_id=delivery.client_id, **refusal.log_members)
     status, body = version_2_error(refusal, delivery.request_id, now)
     return StoredAnswer(status, jsontext.dumps(body))
@@ -136,7 +137,7 @@ def store_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswe
 def fail_finally(
     delivery: Delivery, refusal: Refusal, now: int, keep: Keep | None = None, status: int | None = None
 ) -> Undeliverable:
-    """Return the end of a call that is not sent again."""
+    """Return the failure that ends a call which is not sent again."""
     return Undeliverable(
         refusal.message, final=True, status=status, answer=store_refusal(delivery, refusal, now), keep=keep
     )

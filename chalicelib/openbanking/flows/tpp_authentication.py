@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated client, its bearer's consent and token item, and other items from the same read."""
+    """An authenticated client, the consent and token item of its bearer, and other items from the same read."""
 
     client: Client
     consent: Consent
@@ -47,7 +47,8 @@ class Caller:
 class AuthenticatedClient:
     """An authenticated client at an authorization or token endpoint.
 
-    ``jkt`` is the thumbprint of the key of its DPoP proof. ``presented`` is the certificate of its connection.
+    ``jkt`` is the thumbprint of the key that signed the client's DPoP proof. ``presented`` is the certificate of the
+    connection.
     """
 
     client: Client
@@ -73,7 +74,7 @@ class TppAuthentication:
     strangers cannot use up a client's limit.
 
     Args:
-        client_calls: the default limit of clients, in calls a minute.
+        client_calls: the default limit of clients, in calls per minute.
         checks: creates the verifier of assertions, proofs and certificates when a request first needs it.
     """
 
@@ -88,7 +89,9 @@ class TppAuthentication:
         self._make_checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
-        """Return the calling client, which must be active and authenticate with its method. Raises: Refusal."""
+        """Return the calling client. The client must be active, and use the authentication method of its record.
+        Raises: Refusal.
+        """
         return self.authenticate_client_and_read(credentials, [])[0]
 
     def authenticate_confidential_client(self, credentials: TppCredentials) -> Client:
@@ -101,9 +104,9 @@ class TppAuthentication:
     def authenticate_client_and_read(
         self, credentials: TppCredentials, keys: Sequence[Key], services: Sequence[Service] = ()
     ) -> tuple[Client, list[Item | None]]:
-        """Authenticate the client, and read the items under ``keys`` with it.
+        """Authenticate the client, and read the items under ``keys`` in the same read.
 
-        ``services`` are the call's services, which a PSD2 certificate must cover.
+        ``services`` are the services of the call. A PSD2 certificate must cover them.
 
         Raises:
             Refusal.
@@ -118,7 +121,7 @@ class TppAuthentication:
         return found.client, found.items
 
     def authenticate_client_and_proof(self, credentials: TppCredentials, keys: Sequence[Key]) -> AuthenticatedClient:
-        """Authenticate the client, verify the request's DPoP proof if it has one, and read the items under ``keys``.
+        """Authenticate the client, verify the request's DPoP proof if there is one, and read the items under ``keys``.
 
         Raises:
             Refusal: no credential is used up if the proof needs a nonce.
@@ -166,10 +169,10 @@ class TppAuthentication:
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
-        """Return the calling client, its bearer's valid consent, and the items under ``keys``.
+        """Return the calling client, the valid consent of its bearer, and the items under ``keys``.
 
-        The bearer authenticates the caller, so neither secret nor assertion is required. ``or_spent`` also accepts the
-        bearer of a spent one-time consent.
+        The bearer authenticates the caller, so neither secret nor assertion is required. If ``or_spent`` is true, the
+        bearer of a spent one-time consent is accepted.
 
         Raises:
             Refusal: the client or the bearer is missing or invalid.
@@ -203,7 +206,7 @@ class TppAuthentication:
     def check_roles(
         self, client: Client, presented: PresentedCertificate | None, services: Collection[Service]
     ) -> None:
-        """Check that the PSD2 certificate that the client's record demands covers ``services``. Raises: Refusal."""
+        """Check that the PSD2 certificate required by the client's record covers ``services``. Raises: Refusal."""
         if client.security.organization_identifier is not None:
             self.credential_checks.check_roles(
                 client, self.credential_checks.check_certificate(client, presented), services
@@ -216,7 +219,7 @@ class TppAuthentication:
         return self._make_checks()
 
     def _admit(self, client: Client, credentials: TppCredentials, *, has_bearer: bool = False) -> None:
-        """Count a call. Raises: Refusal."""
+        """Count a call against its rate limit. Raises: Refusal."""
         limit = client.calls_per_minute or self._client_calls
         try:
             if has_bearer or client.is_confidential or client.security.needs_certificate:
@@ -229,7 +232,11 @@ class TppAuthentication:
             raise refuse_call(reached) from None
 
     def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
-        """Check the PSD2 certificate sent with a token, which is invalid without it (RFC 8705 §3). Raises: Refusal."""
+        """Check the PSD2 certificate that accompanies a token. Without the certificate, the token is invalid (RFC 8705
+        §3).
+
+        Raises: Refusal.
+        """
         try:
             self.check_roles(client, presented, consent.services)
         except Refusal as refusal:
@@ -244,7 +251,7 @@ class TppAuthentication:
         return self._read_with_certificate(client_id, credentials.certificate, keys)
 
     def _read_with_certificate(self, client_id: str, pem: str, keys: Sequence[Key]) -> _Found:
-        """Read the certificate's entry in the operator's blocklist as well."""
+        """Read items, and the certificate's entry in the operator's blocklist."""
         from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate, parse_certificate
         from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
 
@@ -255,7 +262,9 @@ class TppAuthentication:
         return _Found(_find_caller(items[0]), items[1 : len(keys) + 1], presented)
 
     def _check_client(self, found: _Found, credentials: TppCredentials) -> list[Use]:
-        """Check the client's credential by its method. Return the identifiers to use up. Raises: Refusal."""
+        """Check the client's credential by the client's method. Return the identifiers that are used up. Raises:
+        Refusal.
+        """
         security = found.client.security
         self._check_secret(found.client, credentials)
         if security.needs_certificate:
@@ -272,7 +281,7 @@ class TppAuthentication:
         return []
 
     def _check_secret(self, client: Client, credentials: TppCredentials) -> None:
-        """Check the secret. Raises: Refusal, also if the client sends a secret but has none."""
+        """Check the client secret. Raises: Refusal, also if a client without a secret sends one."""
         sent_by, wanted = credentials.secret_method, client.security.auth_method
         other_method = sent_by is not None and client.has_secret and wanted not in (None, sent_by)
         if other_method or not client.accepts_secret(credentials.secret, self._clock.time()):
@@ -283,7 +292,7 @@ class TppAuthentication:
             raise refusals.SECRET_WRONG()
 
     def _check_confirmation(self, found: _Found, credentials: TppCredentials, access: Item) -> list[Use]:
-        """Check that the caller has the key to which its token is bound. Return the identifiers to use up.
+        """Check that the caller has the key to which its token is bound. Return the identifiers that are used up.
 
         Raises:
             Refusal.
@@ -307,7 +316,7 @@ class TppAuthentication:
         return proof.use, refusals.PROOF_WRONG
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
-        """Return the consent of this client's bearer, if valid or spent."""
+        """Return the consent of this client's bearer, if the consent is valid or spent."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None
@@ -333,7 +342,9 @@ def require_client_id(client_id: str | None) -> str:
 
 
 def _find_caller(item: Item | None) -> Client:
-    """Return the active client in ``item``, for which its request is counted even if it is refused. Raises: Refusal."""
+    """Return the active client in ``item``. The request is counted for this client even if it is refused. Raises:
+    Refusal.
+    """
     if item is not None:
         current_call.record_client(item["client_id"])
         log.bind(client_id=item["client_id"])

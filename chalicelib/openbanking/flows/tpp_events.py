@@ -1,4 +1,5 @@
-"""Events to TPPs: recorded in the transaction that causes them, and sent with a signature, or fetched by the client.
+"""Events for TPPs. An event is recorded in the transaction that causes it. It is then sent with a signature, or fetched
+by the client.
 
 No event is recorded for a client that gets no events. The body is built once. Each attempt is signed separately,
 because the signature covers the time of sending.

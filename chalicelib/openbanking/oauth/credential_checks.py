@@ -1,4 +1,4 @@
-"""Verification of assertions, proofs and certificates, and the resulting refusals.
+"""Verification of assertions, proofs and certificates, and the refusals of invalid ones.
 
 A caller is informed that a credential was refused, but not of the reason. The log contains the reason.
 """
@@ -27,9 +27,9 @@ from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, Use
 
 @dataclass(slots=True)
 class PresentedCertificate:
-    """The certificate of a connection, and whether the operator has blocked it.
+    """The certificate of a connection, and whether the operator has blocked the certificate.
 
-    ``is_trusted`` caches that its authority was checked in this request.
+    ``is_trusted`` caches whether the certificate's authority was checked in this request.
     """
 
     certificate: Certificate
@@ -38,7 +38,7 @@ class PresentedCertificate:
 
 
 class CredentialChecks:
-    """Verifies the credentials of a request other than a client secret."""
+    """Verifies all credentials of a request except a client secret."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class CredentialChecks:
             raise (refusals.PROOF_WRONG_FOR_TOKEN if at_token_endpoint else refusals.PROOF_WRONG)() from None
 
     def check_certificate(self, client: Client, presented: PresentedCertificate | None) -> Certificate:
-        """Check the certificate that the client's record demands. Raises: Refusal."""
+        """Check the certificate that the client's record requires. Raises: Refusal."""
         try:
             certificate = self.require_trusted(presented)
             _check_owner(client, certificate)
@@ -132,7 +132,9 @@ class CredentialChecks:
         raise refusals.BEARER_INVALID()
 
     def use_up(self, client: Client, uses: Sequence[tuple[SingleUse, refusals.RefusalRow]]) -> None:
-        """Use up the identifiers of assertions and proofs, all or none. Raises: the refusal of a used identifier."""
+        """Mark the identifiers of assertions and proofs as used, either all or none. Raises: the refusal of an
+        identifier that was used before.
+        """
         try:
             self._single_uses.claim([use for use, _ in uses])
         except UsedBefore as error:

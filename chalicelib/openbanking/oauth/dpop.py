@@ -1,4 +1,4 @@
-"""DPoP: proofs that a caller has the key to which its tokens are bound (RFC 9449).
+"""DPoP proofs, which show that a caller has the key to which its tokens are bound (RFC 9449).
 
 A proof is a JWT that the caller signs for one request. Nonces are stateless: each is a keyed hash of the minute of its
 creation.
@@ -39,7 +39,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class NonceNeeded(Exception):
-    """The proof needs a nonce of this service, or a newer nonce."""
+    """The proof has no nonce of this service, or its nonce is too old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class DpopNonces:
 
 
 class DpopProofs:
-    """Verifies proofs."""
+    """Verifies DPoP proofs."""
 
     def __init__(self, nonces: DpopNonces, clock: Clock) -> None:
         self._nonces = nonces

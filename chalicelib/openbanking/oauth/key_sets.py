@@ -26,12 +26,12 @@ MIN_REFETCH_SECONDS = 30
 STALE_SECONDS = 24 * 3600
 FETCH_SECONDS = 5.0
 MAX_KEY_SET_BYTES = 65_536
-"""The bytes of a key set that are read."""
+"""The maximum size of a key set, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """A client's keys, and when they were fetched and the last attempt was made (Unix seconds)."""
+    """A client's fetched keys, the time of the fetch, and the time of the last attempt (Unix seconds)."""
 
     keys: Sequence[Key]
     fetched_at: int
@@ -41,7 +41,9 @@ class _Fetched:
         return now - self.fetched_at < seconds
 
     def serves(self, kid: str | None, now: int, seconds: int) -> bool:
-        """Whether the set is younger than ``seconds``, by a clock that was not set back, and has the key."""
+        """Whether the key set has the key and is younger than ``seconds``. A fetch time in the future, after a clock
+        was set back, does not count.
+        """
         has_key = kid is None or any(key.kid == kid for key in self.keys)
         return has_key and self.fetched_at <= now and self.is_younger_than(seconds, now)
 
@@ -54,11 +56,13 @@ class KeySets:
         self._clock = clock
         self._fetched: dict[str, _Fetched] = {}
         self._fetching: dict[str, threading.Event] = {}
-        """The fetches in progress, by address; each event is set at its end."""
+        """The fetches in progress, by address. The event of a fetch is set when the fetch ends."""
         self._lock = threading.Lock()
 
     def find(self, client: Client, kid: str | None) -> Sequence[Key]:
-        """Return the keys of ``client`` that may have signed a token with this ``kid``, or none if unavailable."""
+        """Return the keys of ``client`` that may have signed a token with this ``kid``. The result is empty if no key
+        is available.
+        """
         if client.security.jwks is not None:
             return import_key_set(client.security.jwks)
         if client.security.jwks_uri is None:
@@ -72,7 +76,7 @@ class KeySets:
         return known.keys if known.is_younger_than(STALE_SECONDS, self._clock.time()) else ()
 
     def _fetch_once(self, uri: str, kid: str | None) -> _Fetched:
-        """Return the set after a fetch by this or another thread, or the last set if it is too early for a fetch."""
+        """Return the key set after a fetch by any thread, or the last key set if it is too early for another fetch."""
         with self._lock:
             known, running, now = self._fetched.get(uri, _NOTHING), self._fetching.get(uri), self._clock.time()
             if running is None:

@@ -61,7 +61,7 @@ class ClientAssertions:
 
 
 def read_subject(assertion: str) -> str | None:
-    """Return the client that an assertion names, not verified yet, or ``None`` if the assertion is not a JWT."""
+    """Return the client that an unverified assertion names, or ``None`` if the assertion is not a JWT."""
     try:
         subject = parse(assertion).claims.get("sub")
     except InvalidJwt:

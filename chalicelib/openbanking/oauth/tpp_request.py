@@ -1,4 +1,4 @@
-"""A TPP's request before verification: its credentials, and the data that flows read."""
+"""A TPP's request before verification: its credentials, and the data that flows use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TppCredentials:
 
     @cached_property
     def token(self) -> OpaqueToken | None:
-        """The bearer's parts, unverified: consent id, token id and BIC."""
+        """The unverified parts of the bearer: consent id, token id and BIC."""
         return OpaqueToken.parse(self.bearer or "", parts=3)
 
 
@@ -58,7 +58,7 @@ class TppRequest(Protocol):
 
     @property
     def request_id(self) -> str:
-        """The X-Request-Id, received or generated."""
+        """The X-Request-Id of the request, or a generated one."""
 
     @property
     def query(self) -> Sequence[tuple[str, str]]:
@@ -74,14 +74,14 @@ class TppRequest(Protocol):
     def body(self) -> bytes: ...
 
     def parameters(self) -> Mapping[str, str]:
-        """Return the parameters, once each. Raises: UnreadableBody."""
+        """Return the query parameters. Raises: UnreadableBody, if a parameter is repeated."""
 
     def json(self, limit: int = ..., /) -> Any:
         """Return the body of at most ``limit`` bytes. Raises: UnreadableBody."""
 
 
 def refuse_any_parameters(request: TppRequest) -> None:
-    """Refuse a request with parameters. Raises: Refusal."""
+    """Refuse a request that has query parameters. Raises: Refusal."""
     if request.query:
         raise refusals.PARAMETERS_NOT_ALLOWED()
 
@@ -95,7 +95,7 @@ def read_parameters(model: type[M], parameters: Mapping[str, Any]) -> M:
 
 
 def read_fields(model: type[M], body: object, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> M:
-    """Return the members of a body. ``special`` is as in ``refuse_fields``. Raises: Refusal."""
+    """Return the members of a body. ``special`` has the same meaning as in ``refuse_fields``. Raises: Refusal."""
     try:
         return model.read(body)
     except InvalidMessage as error:

@@ -1,1 +1,3 @@
-"""The open banking protocol as data: scopes, error tables, messages, webhooks and calls. No I/O, no framework."""
+"""The open banking protocol as data: scopes, error tables, messages, webhooks and calls. The package performs no I/O
+and uses no framework.
+"""

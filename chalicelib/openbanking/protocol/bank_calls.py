@@ -17,19 +17,19 @@ from chalicelib.openbanking.protocol.fields import AN, Day, Digits, Iban, Id
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Statuses
 
 MOST_IDENTIFIERS = 1000
-"""The identifiers of each kind that a consent may have."""
+"""The maximum number of identifiers of each kind in a consent."""
 MOST_IDENTIFIER_BYTES = 350_000
-"""The size in UTF-8 of all of a consent's identifiers: its record has room for 400 KB (DynamoDB)."""
+"""The maximum size of all identifiers in a consent, as UTF-8. DynamoDB limits the consent's record to 400 KB."""
 BODY_BYTES = 65_536
 _LONGEST_IBAN, _LONGEST_NUMBER = 42, 15
 _CHARACTER_BYTES = 12
-"""The longest notation of a character in JSON: two escapes, beyond the Basic Multilingual Plane."""
+"""The maximum size of one character in JSON. A character beyond the Basic Multilingual Plane takes two escapes."""
 _ENTRY_BYTES = 3
-"""Quotes and comma."""
+"""The size of the two quotes and the comma of a list entry in JSON."""
 CONSENT_BYTES = BODY_BYTES + MOST_IDENTIFIERS * sum(
     longest * _CHARACTER_BYTES + _ENTRY_BYTES for longest in (_LONGEST_IBAN, LONGEST_ID, _LONGEST_NUMBER)
 )
-"""The size of a consent's body: its lists in their longest notation, and the other members."""
+"""The maximum body size of a consent, with every identifier in its longest notation, and the other members."""
 
 Identifiers = Annotated[list[Id[LONGEST_ID]], Field(max_length=MOST_IDENTIFIERS)]
 
@@ -95,7 +95,7 @@ class RevokeToken(Message):
 
 
 def status_validator(statuses: Statuses) -> BeforeValidator:
-    """A validator that accepts the reportable values of ``statuses``."""
+    """Create a validator that accepts the reportable values of ``statuses``."""
 
     def check(value: object) -> object:
         known = ", ".join(map(str, statuses.meanings))
@@ -114,7 +114,7 @@ class PaymentsStatus(Message):
 
 
 MOST_CONSENTS = 100
-"""The consents that one call may ask for: as many as one read can have."""
+"""The maximum number of consents in one call, which is the maximum number of items in one read."""
 _CONSENT_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
@@ -153,21 +153,21 @@ class _Camel(Message):
 
 
 class InitAuthorizationV2(_Camel, InitAuthorization):
-    """``/bank/v2/init_authorization``."""
+    """``/bank/v2/init_authorization``: the PSU has arrived at the bank with an OAuth2 authorization URL."""
 
 
 class SaveConsentV2(_Camel, SaveConsent):
-    """``/bank/v2/consent``."""
+    """``/bank/v2/consent``: the PSU's approval, with the approved scopes and accounts."""
 
     """Inherited ``scopes``: Example: ``["accounts"]``."""
 
 
 class RevokeTokenV2(_Camel, RevokeToken):
-    """``/bank/v2/token/revoke``."""
+    """``/bank/v2/token/revoke``: the consent of a token has ended."""
 
 
 class PaymentsStatusV2(_Camel, PaymentsStatus):
-    """``/bank/v2/payments/status``; accepts codes, but also numbers, because the specification gives the type as N."""
+    """``/bank/v2/payments/status``: accepts codes, but also numbers, because the specification gives the type as N."""
 
     payment_status: Annotated[int | str, status_validator(CODES)]
     """The payment's status as a code, or as a number, since the protocol's table specifies type N.
@@ -176,7 +176,7 @@ class PaymentsStatusV2(_Camel, PaymentsStatus):
 
 
 class ConsentsStatusV2(_Camel, ConsentsStatus):
-    """``/bank/v2/consents/status``."""
+    """``/bank/v2/consents/status``: the consents, at most 100, whose states the bank wants to know."""
 
 
 class DailyPerformance(_Camel):
@@ -192,12 +192,12 @@ class DailyPerformance(_Camel):
 
 @dataclass(frozen=True, slots=True)
 class BankCall:
-    """A call of the bank-facing API, available in every version that declares a request model for it.
+    """A call of the bank-facing API, available in every version that declares a request model for the call.
 
     Attributes:
         name: the flow step that handles the call.
         path: relative to the version's base path, ``/bank`` or ``/bank/v2``.
-        is_read: whether the call changes nothing, so that its response is not stored: a repeat gets the current state.
+        is_read: whether the call changes no data. Its response is not stored, so a retry gets the current state.
         body_bytes: the maximum body size.
     """
 
@@ -212,8 +212,8 @@ INITIATE = BankCall("initiate", "/init_authorization")
 scopes, and the URL for the PSU if no consent is given.
 """
 SAVE_CONSENT = BankCall("save_consent", "/consent", body_bytes=CONSENT_BYTES)
-"""Save a consent. The PSU has approved all requested scopes. Send the PSU's browser to the callback URL, and keep the
-access token with the PSU: webhooks about this PSU carry it in X-Auth-Token.
+"""Save a consent. The PSU has approved all requested scopes. Send the PSU's browser to the callback URL, and store the
+access token for the PSU: webhooks about this PSU contain the token in X-Auth-Token.
 """
 REVOKE_TOKEN = BankCall("revoke_token", "/token/revoke")
 """End a consent. The consent of an access token has ended at the bank. The call also succeeds, without effect, if the
@@ -222,18 +222,19 @@ consent is already revoked or expired.
 REPORT_STATUS = BankCall("report_status", "/payments/status")
 """Report a payment's status. Call this whenever the status of a payment changes. The latest report counts; after a
 final status ({final}), further reports are ignored but succeed. A report on a payment that the bank has not yet
-returned to the service is refused, but kept for 15 minutes.
+returned to the service is refused, but stored for 15 minutes.
 """
 REPORT_DAY = BankCall("report_day", "/daily_performance")
 """Report a day's performance. Call this once a day with the average times that PSUs took to confirm consents and
 payments. A later report for the same day replaces the earlier one.
 """
 LIST_STATES = BankCall("list_states", "/consents/status", is_read=True)
-"""Read the states of consents. For a bank that may have missed something, for example after an outage: the states of up
-to 100 of its consents, identified by their access tokens or by their ids, the part of a token before the dot. The
-response has an entry for each, in the order of the request: first those of tokens, then those of ids. A consent is
-``unknown`` if it does not exist or is another bank's, or if the token is not that of the consent. Nothing is stored:
-repeating the call, also with the same X-Request-Id, returns the states at that time.
+"""Read the states of consents. A bank that may have missed notifications, for example after an outage, can read the
+states of up to 100 of its consents. Each consent is identified by its access token or its id, which is the part of the
+token before the dot. The response has an entry for each consent in the order of the request: first the consents
+identified by tokens, then the consents identified by ids. A consent is ``unknown`` if it does not exist or belongs to
+another bank, or if the token does not belong to the consent. The response is not stored: a repeated call, even with the
+same X-Request-Id, returns the current states.
 """
 BANK_CALLS: tuple[BankCall, ...] = (INITIATE, SAVE_CONSENT, REVOKE_TOKEN, REPORT_STATUS, REPORT_DAY, LIST_STATES)
 
@@ -245,4 +246,6 @@ FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {
     "payment_id": (Fault.FIELD, Fault.PAYMENT_ID),
     "payment_status": (Fault.FIELD, Fault.PAYMENT_STATUS),
 }
-"""Members, in snake_case, that have their own error codes: one if missing, one if invalid."""
+"""Members, in snake_case, with specific error codes. The first fault is for a missing value, the second for an invalid
+value.
+"""

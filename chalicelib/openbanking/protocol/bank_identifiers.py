@@ -1,8 +1,8 @@
-"""Identifiers of banks: one rule for what a bank may say, a consent may hold and a request may name.
+"""Identifiers of banks: one rule for identifiers in banks' responses, in consents and in requests.
 
-An identifier is printable text of at most 255 characters; a bank may also write it as a whole number. A page key and
-the id of a payment have at most 1024. A bank's response with an identifier that no request could name cannot be used.
-The specification's shorter lengths are advice for banks: what is longer is logged and passed on.
+An identifier is printable text of at most 255 characters. A bank may also write it as a whole number. A page key and a
+payment id have at most 1024 characters. A bank's response with an identifier that no request could contain is unusable.
+The specification's shorter lengths are advice for banks: longer identifiers are logged and passed on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_PAGE_KEY = 1024
 
 
 def is_identifier(value: object, longest: int = LONGEST_ID) -> TypeGuard[str]:
-    """Whether a request can name ``value``."""
+    """Whether a request can contain ``value`` as an identifier."""
     return isinstance(value, str) and 1 <= len(value) <= longest and value.isprintable()
 
 
@@ -32,7 +32,7 @@ def is_payment_id(value: object) -> TypeGuard[str]:
 
 
 def _check(text: str, longest: int) -> str:
-    """Check a bank's text. A problem of the kind ``identifier`` makes the bank's response unusable."""
+    """Check an identifier from a bank. A problem of the kind ``identifier`` makes the bank's response unusable."""
     if not text:
         fault("empty", "must not be empty")
     if not is_identifier(text, longest):
@@ -44,7 +44,7 @@ def _check(text: str, longest: int) -> str:
 class BankIdRule(IdRule):
     """An identifier in a bank's response: text, or a whole number, which is converted to its digits.
 
-    ``longest`` is the length in the specification, ``named`` the length that a request can name.
+    ``longest`` is the maximum length in the specification, ``named`` the maximum length in a request.
     """
 
     named: int = LONGEST_ID
@@ -58,10 +58,10 @@ class BankIdRule(IdRule):
 
 
 BankId = Notation(Any, BankIdRule)
-"""An identifier in a bank's response, with the length in the specification."""
+"""An identifier in a bank's response. The notation gives the maximum length in the specification."""
 BankNumber = Notation(Any, partial(NumberRule, named=LONGEST_ID))
-"""An identifier that is a number, in a bank's response, with the number of digits in the specification; kept as
-written.
+"""A numeric identifier in a bank's response. The notation gives the number of digits in the specification. The value is
+not converted.
 """
 BankPaymentId = Annotated[str, BankIdRule(LONGEST_ID, named=LONGEST_PAYMENT_ID)]
 """The id of a payment in a bank's response."""

@@ -1,4 +1,6 @@
-"""BICs (ISO 9362): 8 characters mean the head office of a bank, as the branch code ``XXX`` does."""
+"""BICs (ISO 9362). A BIC of 8 characters denotes the bank's head office, as does the same BIC with the branch code
+``XXX``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ _SHORT, _LONG = 8, 11
 
 
 def spellings(bic: str) -> tuple[str, ...]:
-    """The equivalent forms of a BIC, first the given one; empty for an invalid BIC."""
+    """Return the equivalent forms of a BIC, beginning with the given form. The result is empty for an invalid BIC."""
     if len(bic) not in (_SHORT, _LONG):
         return ()
     if len(bic) == _SHORT:

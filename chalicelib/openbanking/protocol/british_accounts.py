@@ -21,13 +21,13 @@ class BritishAccount(NamedTuple):
     sort_code: str | None
 
     def is_other_than(self, other: BritishAccount) -> bool:
-        """Whether two accounts are definitely different."""
+        """Whether this account and another account are definitely different."""
         codes = {self.sort_code, other.sort_code} - {None}
         return self.number != other.number or len(codes) > 1
 
 
 def read_account(text: str) -> BritishAccount | None:
-    """Parse an entry of a consent's ``accountNumbers``; ``None`` if invalid.
+    """Parse an entry of a consent's ``accountNumbers``. Return ``None`` if the entry is invalid.
 
     Accepts an account number; an account number and a sort code in either order, separated by a space, a hyphen or a
     slash; or 14 digits, sort code first.
@@ -39,7 +39,7 @@ def read_account(text: str) -> BritishAccount | None:
 
 
 def read_approved_account(text: str) -> BritishAccount:
-    """Parse an account of a stored consent. In older consents, only the digits count."""
+    """Parse an account of a stored consent. For older consents, all characters except digits are ignored."""
     found = read_account(text)
     if found is not None:
         return found
@@ -49,7 +49,7 @@ def read_approved_account(text: str) -> BritishAccount:
 
 
 def distinct_accounts(texts: Iterable[str]) -> list[str]:
-    """The entries of ``accountNumbers`` without repeats; of an account in several notations, the first is kept."""
+    """Return the entries of ``accountNumbers`` without duplicates. The first notation of each account is kept."""
     found: dict[BritishAccount, str] = {}
     for text in texts:
         found.setdefault(read_approved_account(text), text)
@@ -57,7 +57,7 @@ def distinct_accounts(texts: Iterable[str]) -> list[str]:
 
 
 def restore_leading_zeros(number: int) -> str:
-    """The digits of a JSON number in ``accountNumbers``, with the leading zeros restored.
+    """Return the digits of a JSON number in ``accountNumbers``, with the leading zeros restored.
 
     At most one zero of a sort code can be missing, because no sort code begins with two.
     """
@@ -66,7 +66,7 @@ def restore_leading_zeros(number: int) -> str:
 
 
 def account_from_members(number: object, sort_code: object | None) -> BritishAccount:
-    """Build an account from separate members; JSON numbers are padded with the leading zeros that they lack."""
+    """Build an account from separate members. JSON numbers are padded with leading zeros."""
     return BritishAccount(str(number).zfill(NUMBER), str(sort_code).zfill(SORT_CODE) if sort_code is not None else None)
 
 

@@ -1,4 +1,4 @@
-"""Amounts in requests: at most as many decimals as the currency has, not counting trailing zeros."""
+"""Validation of amounts in requests. An amount has at most its currency's decimals, not counting trailing zeros."""
 
 from typing import TYPE_CHECKING, Self
 

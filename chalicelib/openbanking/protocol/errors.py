@@ -1,4 +1,4 @@
-"""The error tables of both bank versions, and the faults that pair their codes (specification, Errors).
+"""The error tables of both bank versions, and the faults that combine their codes (specification, Errors).
 
 Flows raise a ``Refusal`` with a fault, which has the code and the HTTP status of each interface.
 """
@@ -66,7 +66,7 @@ VERSION_2: Mapping[str, CodeRow] = {
     ),
 }
 ADDED_CODES = frozenset({"ACCESS_EXCEEDED"})
-"""Codes that this service adds to those of version 2, from the Berlin Group's NextGenPSD2; for TPPs only."""
+"""Codes from the Berlin Group's NextGenPSD2 that this service adds to the version 2 codes. Only TPPs receive them."""
 
 ADDITIONAL: Mapping[str, str] = {
     "ASPSP_ERROR_DESC": "The bank's own description of the error",
@@ -87,7 +87,8 @@ ADDITIONAL: Mapping[str, str] = {
 
 
 class Fault(Enum):
-    """All reasons for refusing a request, with their codes in both tables; this project pairs them.
+    """All reasons for refusing a request. Each combines a code of version 1 with a code of version 2, as this project
+    chose.
 
     Attributes:
         v1, v2: the codes in version 1 and version 2.
@@ -156,11 +157,13 @@ FrontDoorError = Literal[
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
 ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
-"""Why a payment failed: the outcome is unknown; it was not sent; the bank refused it; or the bank's response cannot be
-used, so that the outcome is unknown as well.
+"""The reason why a payment failed: the outcome is unknown, the payment was not sent, the bank refused it, or the bank's
+response cannot be used, so that the outcome is unknown as well.
 """
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
-"""What a refusal asks for: a client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
+"""The credential that a refusal requires: a client secret, or an access token, possibly with an error (RFC 6750 §3.1,
+RFC 9449 §7).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,8 @@ class Refusal(Exception):
         challenge: the challenge in ``WWW-Authenticate``, if any.
         reason_code: why a payment failed, for programs.
         bank_seconds: the bank's response time in seconds, if the bank was called.
-        first: id and time (Unix seconds) of the request that was first refused; repeats get the same values.
-        problems: of a refusal because of invalid fields, those that the log may name.
+        first: id and time (Unix seconds) of the request that was first refused; retries get the same values.
+        problems: the problems with invalid fields that the log may contain.
     """
 
     problems: Sequence[Problem] | None = None
@@ -215,29 +218,29 @@ class Refusal(Exception):
 
     @property
     def log_members(self) -> dict[str, object]:
-        """The members of a log line about the error response; none quotes the request or a bank."""
+        """The members of a log line about the error response. They quote neither the request nor a bank."""
         fields = [problem.field for problem in self.problems or ()]
         return {"code": self.fault.v2, "title": self._title, "fields": fields or None}
 
     @property
     def _title(self) -> str:
-        """The message; with invalid fields, only what the log may have of it."""
+        """The message for the log. If fields are invalid, the message has only the problems that may be logged."""
         if self.problems is None:
             return self.message
         return "; ".join(map(str, self.problems)) or "the request has unknown fields"
 
 
 def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> Refusal:
-    """The refusal for a body that does not match its model.
+    """Return the refusal for a body that does not match its model.
 
-    ``special`` contains the faults of members with their own error codes: one if missing, one if invalid.
+    ``special`` maps members to the fault for a missing value and the fault for an invalid value.
     """
     details = [Detail(_fault_of(problem, special or {}), str(problem)) for problem in error.problems]
     return _of_problems(details[0].fault, error, details)
 
 
 def refuse_parameters(error: InvalidMessage) -> Refusal:
-    """The refusal for path or query parameters that do not match their model."""
+    """Return the refusal for path or query parameters that do not match their model."""
     details = [Detail(_fault_of(problem, {}), str(problem)) for problem in error.problems]
     return _of_problems(Fault.PARAMETER, error, details)
 
@@ -314,14 +317,14 @@ class TokenError(Error):
 
 
 def version_1_error(refusal: Refusal, _request_id: str, _now: int) -> tuple[int, ErrorV1]:
-    """The HTTP status and the members of an error response of version 1."""
+    """Return the HTTP status and the members of a version 1 error response."""
     code = refusal.fault.v1
     row = VERSION_1[code]
     return row.status, {"error_code": code, "message": f"{row.meaning}: {refusal.message}"}
 
 
 def version_2_error(refusal: Refusal, request_id: str, now: int) -> tuple[int, Error]:
-    """The HTTP status and the members of an error response of version 2; TPPs get them, too."""
+    """Return the HTTP status and the members of a version 2 error response. TPPs receive the same format."""
     fault = refusal.fault
     details = refusal.details or ((Detail(fault, refusal.message),) if fault.additional else ())
     body: Error = {"code": fault.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}

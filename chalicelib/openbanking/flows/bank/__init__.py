@@ -1,1 +1,1 @@
-"""Banks: authentication, directory, notifications, reports and performance."""
+"""Flows for banks: authentication, directory, notifications, status reports and daily performance reports."""

@@ -37,8 +37,8 @@ def authenticate_bank(
 ) -> Bank:
     """Authenticate and return the calling bank. Raises: Refusal.
 
-    ``headers`` have lower-case names. ``identity`` comes from API Gateway. In sandboxes, signature refusals describe
-    the verified bytes and keys.
+    ``headers`` have lower-case names. ``identity`` comes from API Gateway. In sandboxes, a refusal of a signature
+    describes the verified bytes and keys.
     """
     bank = _find_by_key(banks, headers.get("x-api-key", ""))
     if bank.version is not version:
@@ -71,7 +71,7 @@ def _find_by_key(banks: Banks, key: str) -> Bank:
 def _check_certificate(
     bank: Bank, presented: Mapping[str, Any], bank_ca_bundle: CaBundle, certificate_blocklist: CertificateBlocklist
 ) -> None:
-    """Check the certificate. Raises: Refusal, without the reason, which is only logged."""
+    """Check the certificate of the bank's connection. Raises: Refusal, without the reason, which is only logged."""
     try:
         check_certificate(bank, presented, bank_ca_bundle=bank_ca_bundle, certificate_blocklist=certificate_blocklist)
     except InvalidCertificate as error:
@@ -89,7 +89,7 @@ def check_certificate(
         presented: ``clientCert`` of API Gateway, empty if there is no certificate.
 
     Raises:
-        InvalidCertificate: with the reason, for the log.
+        InvalidCertificate: the check failed. The message contains the reason, for the log.
     """
     pem = presented.get("clientCertPem")
     if not pem:

@@ -22,7 +22,7 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 
 @dataclass(frozen=True, slots=True)
 class BankSearch:
-    """A user's search for a bank: the raw parameters, the parsed query, or ``errors`` by parameter."""
+    """A user's search for a bank: the raw parameters, the parsed query, and the ``errors`` by parameter."""
 
     given: Mapping[str, str] = field(default_factory=dict)
     query: BankSearchQuery = field(default_factory=BankSearchQuery)
@@ -30,7 +30,7 @@ class BankSearch:
 
     @classmethod
     def read(cls, parameters: Mapping[str, str]) -> Self:
-        """Read the search among other parameters. Empty parameters count as absent."""
+        """Read the search parameters in a query that also has other parameters. Empty parameters count as absent."""
         texts = {name: parameters.get(name, "").strip() for name in BankSearchQuery.model_fields}
         given = {name: text for name, text in texts.items() if text}
         try:
@@ -52,7 +52,7 @@ class OfferedBank:
 
 @dataclass(frozen=True, slots=True)
 class BankChoice:
-    """A request that waits for its user's choice.
+    """An authorization request for which the user has not chosen a bank yet.
 
     Attributes:
         client_title: the application that sent the request.
@@ -60,7 +60,7 @@ class BankChoice:
         parameters: the query that leads back to the choice and, with ``chosen_bic``, to a bank.
         cancel_url: the Callback URL with the error ``access_denied``.
         countries: the countries of all banks that offer the scopes, empty if no bank does.
-        banks: the banks that match the search, ordered by name, or none if it has errors.
+        banks: the banks that match the search, ordered by name, or none if the search has errors.
     """
 
     client_title: str
@@ -83,7 +83,7 @@ def offer_banks(
     banks: Banks,
     open_downtimes: OpenDowntimes,
 ) -> BankChoice:
-    """Return the banks that provide all scopes of a validated request and match the search. Does not store data.
+    """Return the banks that provide all scopes of a validated request and match the search. The request is not stored.
 
     Args:
         public_url: the service's address.
@@ -105,7 +105,7 @@ def offer_banks(
 
 
 def _cancel_url(new: NewAuthorizationRequest, public_url: str) -> str:
-    """Return the Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
+    """Return the Callback URL to use if the user chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
     outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
     state = {"state": new.state} if new.returns_state else {}
     return with_query(new.redirect_uri, {**outcome, **state, "iss": public_url})
@@ -120,6 +120,6 @@ def _offered(bank: Bank, *, is_reachable: bool) -> OfferedBank:
 
 
 def _scopes(names: Sequence[str]) -> list[Scope]:
-    """Return the requested scopes, in the order of the first version that has them all."""
+    """Return the requested scopes, in the order of the first protocol version that has all of them."""
     version = next(version for version in VERSIONS.values() if set(names) <= set(version.scopes))
     return [scope for name, scope in version.scopes.items() if name in names]

@@ -18,7 +18,8 @@ from chalicelib.statistics.response_times import ResponseTimes
 def list_banks(
     query: BanksQuery, *, public_url: str, banks: Banks, open_downtimes: OpenDowntimes, response_times: ResponseTimes
 ) -> BanksAnswer:
-    """Return a page of the active banks that match the query, ordered by BIC. Cached for at least a minute.
+    """Return a page of the active banks that match the query, ordered by BIC. The result is cached for at least a
+    minute.
 
     Args:
         public_url: the service's address.
@@ -64,15 +65,15 @@ def _entry(bank: Bank, public_url: str, average: int | None, *, is_reachable: bo
 
 
 def is_named(bank: Bank, text: str) -> bool:
-    """Whether a bank's name or BIC contains a text, ignoring case, or whether the text is the other notation of its
-    BIC.
+    """Whether a bank's name or BIC contains a text. Case is ignored, and an 8-character BIC equals the BIC with
+    ``XXX``.
     """
     wanted = spellings(text.upper()) or (text.upper(),)
     return text.casefold() in bank.name.casefold() or any(each in bank.bic for each in wanted)
 
 
 def is_found(bank: Bank, query: BankSearchQuery) -> bool:
-    """Whether a bank matches a search."""
+    """Whether a bank matches the country and the text of a search."""
     return query.country in (None, bank.country) and is_named(bank, query.q or "")
 
 

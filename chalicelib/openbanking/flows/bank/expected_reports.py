@@ -9,12 +9,14 @@ from chalicelib.statistics.ingest import ExpectedBank
 
 
 def expected_banks(banks: Banks) -> list[ExpectedBank]:
-    """Return all registered banks. The protocol version determines whether a bank reports (daily_performance)."""
+    """Return all registered banks. The protocol version determines whether a bank sends daily reports
+    (daily_performance).
+    """
     return [_expected_bank(bank) for bank in banks.list_registered()]
 
 
 def _expected_bank(bank: Bank) -> ExpectedBank:
-    """Return an expected bank. Without ``registered_at``, the registration time is the creation time of the bank's
+    """Return a bank with its registration time. Without ``registered_at``, this is the creation time of the bank's
     oldest API key.
     """
     registered = bank.registered_at or min(int(entry["created_at"]) for entry in bank.api_keys)

@@ -28,7 +28,7 @@ def record_revoke_token(outbox: Outbox, consent: Consent) -> RecordedDeliveries:
 def send_revoke_token(
     dispatch: Dispatch, *, store: Store, banks: Banks, consents: Consents, bank_client: BankClient
 ) -> Delivered:
-    """Notify a bank of an ended consent.
+    """Notify a bank that a consent has ended.
 
     Raises:
         Undeliverable: without the bank's own text. Final for HTTP 404 and 410, or if the consent or its bank is

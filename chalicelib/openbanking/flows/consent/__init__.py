@@ -1,1 +1,1 @@
-"""Consents, from authorization requests to tokens and their end."""
+"""Flows for consents: authorization requests, tokens, and the end of consents."""

@@ -109,14 +109,14 @@ def validate_request(
 
 
 def check_state(new: NewAuthorizationRequest, *, store: Store, clock: Clock) -> None:
-    """Check that a request can still be opened, before its user chooses a bank. Raises: Refusal."""
+    """Check that a request can still be opened. Called before the user chooses a bank. Raises: Refusal."""
     item = store.get(*new.key)
     if item is not None:
         _check_replaceable(AuthorizationRequest.from_item(item), new, clock.time())
 
 
 def choose_bank(banks: Banks, new: NewAuthorizationRequest, bic: str) -> NewAuthorizationRequest:
-    """Return the request at the bank that its user has chosen. Raises: Refusal."""
+    """Return the request with the bank that the user has chosen. Raises: Refusal."""
     bank = _require_bank(banks, bic)
     current_call.record_concern(bank.bic, "authorization")
     if set(new.scopes) - set(bank.scope_names):
@@ -135,8 +135,8 @@ def open_request(
 ) -> AuthorizationRequest:
     """Store a validated request.
 
-    ``repeatable`` is for browsers. A duplicate of an identical open request (reload, back button) returns the open
-    request, and the choice of another bank replaces it.
+    ``repeatable`` is true for requests from browsers. A duplicate of an open request (reload, back button) returns the
+    open request, and the choice of another bank replaces it.
 
     Raises:
         Refusal: the bank is missing, the state was used before, or the duplicated request has ended.
@@ -171,7 +171,7 @@ def initiate(
     bank_answers: BankAnswers,
     engine: Engine,
 ) -> InitAuthorizationAnswer:
-    """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
+    """Return the TPP's details and the requested scopes to the bank. Raises: Refusal."""
     keys = _keys_of(request.request_url)
 
     def decide(facts: Facts) -> Outcome[InitAuthorizationAnswer]:
@@ -258,7 +258,7 @@ def _report_opened(opened: AuthorizationRequest, before: AuthorizationRequest | 
 
 
 def _keys_of(request_url: str) -> list[Key]:
-    """Return the keys of the authorization request and the client that a URL names. Raises: Refusal."""
+    """Return the keys of the authorization request and of the client that a URL names. Raises: Refusal."""
     ids = parse_request_url(request_url)
     if ids is None:
         raise refusals.REQUEST_URL_INVALID()
@@ -272,7 +272,7 @@ def _read_approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
 
 
 def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
-    """Return the approved accounts, each identifier once, in the bank's order. Raises: Refusal."""
+    """Return the approved accounts without duplicate identifiers, in the bank's order. Raises: Refusal."""
     accounts = {
         "ibans": list(dict.fromkeys(request.ibans or ())),
         "account_ids": list(dict.fromkeys(request.account_ids or ())),
@@ -351,7 +351,7 @@ def _check_request(client: Client, bank: Bank | None, request: AuthorizationPara
 
 
 def _require_request(facts: Facts, keys: Sequence[Key], bank: Bank, url: str) -> tuple[AuthorizationRequest, Client]:
-    """Return the bank's authorization request of ``url``, and its client. Raises: Refusal."""
+    """Return the authorization request that ``url`` names at the bank, and the request's client. Raises: Refusal."""
     authorization = facts.find(AuthorizationRequest, keys[0])
     if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
         raise refusals.REQUEST_URL_INVALID()

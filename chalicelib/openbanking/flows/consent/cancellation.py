@@ -23,7 +23,9 @@ _ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punc
 
 
 class UnknownCancelUrl(LookupError):
-    """An invalid cancel URL: not issued by this service, or its client is inactive or has removed the Callback URL."""
+    """The cancel URL is invalid: this service did not issue it, or its client is inactive or has removed the Callback
+    URL.
+    """
 
 
 def cancel(
@@ -80,7 +82,7 @@ def _describe_cancelled(authorization: AuthorizationRequest, error: str, descrip
 
 
 def _redirect_url(authorization: AuthorizationRequest, public_url: str, denial: str | None = None) -> str:
-    """Return the Callback URL with the error of a cancelled request, or with a ``denial``."""
+    """Return the Callback URL with the error of a cancelled request or of a ``denial``."""
     error, description = authorization.error or "", authorization.error_description or ""
     if denial is not None:
         error, description = "access_denied", denial

@@ -23,9 +23,9 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key
 
 AT_ONCE = 50
-"""Consents per batch; a batch read can also hold all of their clients."""
+"""The number of consents in a batch. The clients of all consents in a batch must fit into one batch read."""
 RUN_SECONDS = 40
-"""Seconds after which a run starts no new batch; the next run continues."""
+"""The number of seconds after which a run starts no new batch. The next run continues with the remaining consents."""
 
 
 def record_due_events(
@@ -68,7 +68,7 @@ def _record_events(
     key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
 
     def decide(facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
-        """Return the consent after its due event, and the event, or ``None`` if no event is due."""
+        """Return the consent after recording its due event, and the event. Return ``None`` if no event is due."""
         item, now = facts.item(key), clock.time()
         if item is None or item["status"] != "authorised" or item.get(NOTIFY.time, now + 1) > now:
             return Outcome(None)

@@ -15,7 +15,7 @@ from chalicelib.openbanking.records.consents import Consent, Grant, consent_key,
 def introspect(
     credentials: TppCredentials, token: str, *, clock: Clock, public_url: str, tpp_authentication: TppAuthentication
 ) -> IntrospectionAnswer:
-    """Return a token's state. A token of another client is reported as unknown. Raises: Refusal.
+    """Return a token's state. A token that belongs to another client is reported as unknown. Raises: Refusal.
 
     Args:
         public_url: this service's address.

@@ -1,4 +1,4 @@
-"""The permissions of a consent: calls of its version and scopes, its bank, and the approved accounts."""
+"""Checks of a consent's permissions: the calls of its version and scopes, its bank, and the approved accounts."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def require_bank(banks: Banks, consent: Consent) -> Bank:
 def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     """Refuse a request for an account that the PSU did not approve, before the bank is called.
 
-    If the consent has no identifiers of a kind, the decision is left to the bank.
+    If the consent has no identifiers of a kind, the bank decides.
 
     Raises:
-        Refusal: with the member's name.
+        Refusal: the account is not approved. The message names the member.
     """
     holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
     for place, holder in holders.items():
@@ -59,8 +59,8 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """Remove accounts that the PSU did not approve from a response.
 
-    An account is withheld if it has identifiers of a kind listed in the consent, but none of them matches. All other
-    accounts are passed on, so the bank decides on them.
+    An account is withheld if the consent lists identifiers of the same kinds and none of them matches. All other
+    accounts are passed on, so that the bank decides whether to include them.
     """
     if webhook.account_id is None:
         return answer
@@ -82,16 +82,19 @@ def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator
 
 
 def is_approved(approved: Accounts, account: Mapping[str, Any], id_member: str) -> bool:
-    """Whether an account is ``approved``, or has no identifier of a kind that the approved accounts have.
+    """Whether an account matches the ``approved`` accounts.
 
-    ``id_member`` is the member with the account's id.
+    An account that has no kind of identifier in common with the approved accounts counts as approved. ``id_member`` is
+    the member with the account's id.
     """
     compared = list(_compare_identifiers(approved, account, id_member))
     return any(compared) or not compared
 
 
 def _compare_identifiers(approved: Accounts, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
-    """Return, for each identifier kind in both consent and account, whether the consent lists the account's value."""
+    """Yield whether the consent lists the account's value, for each kind of identifier that the consent and the account
+    have.
+    """
     ibans, ids, numbers = (approved.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:

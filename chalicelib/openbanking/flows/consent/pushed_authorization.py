@@ -56,7 +56,11 @@ def push(
 
 
 def find_pushed(client_id: str, request_uri: str, *, store: Store) -> FoundRequest:
-    """Return the request of a ``request_uri``. Raises: Refusal: the reference is unknown, or another client's."""
+    """Return the request that a ``request_uri`` refers to.
+
+    Raises:
+        Refusal: the reference is unknown, or belongs to another client.
+    """
     credential = parse_request_uri(request_uri)
     keys = [pushed_key(credential.ids[0])] if credential else []
     found = store.batch_get([client_key(require_client_id(client_id)), *keys])
@@ -83,7 +87,8 @@ def open_pushed(
     pushed_requests: PushedRequests,
     engine: Engine,
 ) -> AuthorizationRequest:
-    """Open the authorization request of a pushed request in time, or return the request that is already open.
+    """Open the authorization request of a pushed request that has not expired. If it is already open, return the open
+    request.
 
     Args:
         bic: the bank that the user has chosen, ignored if the client has named one.
@@ -117,7 +122,7 @@ def keep_open(found: FoundRequest, *, clock: Clock, pushed_requests: PushedReque
 
 
 def _keep(pushed: PushedRequest, clock: Clock, pushed_requests: PushedRequests, engine: Engine) -> PushedRequest:
-    """Store a pushed request for further use on its first opening. Raises: Refusal."""
+    """Extend the storage of a pushed request when it is first opened. Raises: Refusal."""
     key = pushed_key(pushed.pushed_id)
 
     def decide(facts: Facts) -> Outcome[PushedRequest]:

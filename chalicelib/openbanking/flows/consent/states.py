@@ -20,7 +20,9 @@ from chalicelib.openbanking.records.consents import Consent, consent_key
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A bank's reference to a consent: its id, or the access token with this id. ``None`` if malformed."""
+    """A bank's reference to a consent: a consent id, or an access token. ``consent_id`` is ``None`` if the reference is
+    malformed.
+    """
 
     consent_id: str | None
     token: OpaqueToken | None = None
@@ -51,7 +53,7 @@ def list_states(bank: Bank, request: ConsentsStatus, _: Claim, *, store: Store, 
 
 
 def _read_references(request: ConsentsStatus) -> Iterator[_Reference]:
-    """Read the consents of a request, in its order: first the consents of tokens."""
+    """Read the consents of a request in the order of the request, beginning with the consents named by tokens."""
     for text in request.access_tokens or ():
         token = OpaqueToken.parse(text, parts=1)
         yield _Reference(token.ids[0] if token else None, token)

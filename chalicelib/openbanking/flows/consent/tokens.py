@@ -61,7 +61,7 @@ def redeem(
     outbox: Outbox,
     engine: Engine,
 ) -> TokenAnswer:
-    """Exchange an authorization code for tokens, once.
+    """Exchange an authorization code for tokens. A code can be used once.
 
     Raises:
         Refusal: with an ``oauth_error``. Only a second use of the code has side effects.
@@ -287,7 +287,7 @@ def _check_not_ended(consent: Consent, row: refusals.RefusalRow, now: int) -> No
 
 
 def _check_own_pair(grant: Grant, confirmation: Confirmation | None) -> None:
-    """Check that the caller has the key of the pair that an earlier refresh returned. Raises: Refusal."""
+    """Check that the caller has the key to which the token pair of an earlier refresh is bound. Raises: Refusal."""
     if grant.cnf != confirmation:
         reason = "the stored answer is bound to another key"
         security_refusals.record("wrong_key", "token request refused", reason=reason)
@@ -295,7 +295,7 @@ def _check_own_pair(grant: Grant, confirmation: Confirmation | None) -> None:
 
 
 def _issue(consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None, now: int) -> Outcome[TokenAnswer]:
-    """Issue new tokens. The access token's row proves that they are stored."""
+    """Issue new tokens. The row of the access token proves that the tokens are stored."""
     answer = _describe_tokens(consent, issued.pair, confirmation, now)
     return Outcome(answer, issued.operations, proof=Proof([issued.key]))
 
@@ -337,13 +337,15 @@ def _report_end(consent: Consent, by: EndedBy) -> None:
 
 
 def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
-    """Return the refusal of a request that may be an attack. Only the log contains the reason."""
+    """Return the refusal of a request that may be an attack. Only the log contains the reason for the refusal."""
     security_refusals.record("wrong_key", "token request refused", client_id=client.client_id, reason=reason)
     return row()
 
 
 def _check_fapi2_redemption(client: Client, grant: Grant, redirect_uri: str | None) -> None:
-    """Check the FAPI 2.0 profile's rules for a redemption, even if it was set after the request. Raises: Refusal."""
+    """Check a redemption against the FAPI 2.0 profile, even if the client got this profile after the request. Raises:
+    Refusal.
+    """
     if redirect_uri is None:
         raise refusals.REDIRECT_URI_MISSING()
     if grant.code_challenge is None:
@@ -376,7 +378,9 @@ def _find_consent_and_grant(facts: Facts, credential: OpaqueToken | None) -> tup
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
-    """Check redirect URI (RFC 6749 §4.1.3) and code verifier (RFC 7636). A mismatch does not use up the code."""
+    """Check the redirect URI (RFC 6749 §4.1.3) and the code verifier (RFC 7636). The code remains valid after a
+    mismatch.
+    """
     if redirect_uri is None and grant.names_redirect_uri:
         raise refusals.REDIRECT_URI_MISSING()
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:

@@ -1,1 +1,1 @@
-"""Payments, from orders to statuses."""
+"""Flows for payments: orders, deferred payments, outcomes and statuses."""

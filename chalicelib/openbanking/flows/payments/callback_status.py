@@ -1,4 +1,4 @@
-"""The payment status on the shared callback page.
+"""The payment status that the shared callback page displays.
 
 The page's URL can be forged, so the status comes from the bank, within rate limits.
 """
@@ -30,7 +30,7 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class StatusResult:
-    """A payment's status. ``from_bank`` is true if the bank was queried, false for the last reported status.
+    """A payment's status. ``from_bank`` is true if the bank was queried, and false if this is the last reported status.
 
     ``outcome`` is set if it is unknown whether the bank has the payment, or if the bank does not have it.
     """
@@ -88,7 +88,7 @@ def _count_query(engine: Engine, counts: Sequence[Operation]) -> bool:
 
 
 def _read_client_and_consent(store: Store, payment: Payment, now: int) -> tuple[Client | None, Consent | None]:
-    """Read the payment's client, and its consent if still valid or spent."""
+    """Read the payment's client, and the payment's consent if it is valid or spent."""
     keys = [client_key(payment.client_id)]
     if payment.consent_id is not None:
         keys.append(consent_key(payment.consent_id))

@@ -44,7 +44,10 @@ from chalicelib.openbanking.records.orders import Order
 _PAYMENTS = {call.path: call for call in PAYMENTS}
 _BUSY = "the bank was busy with other requests or did not respond"
 Release = Callable[[Caller | None], Keep]
-"""Releases the claims of an order that was not sent, with its outcome; there is a caller if it has a consent."""
+"""Creates the function that records the outcome of an order that was not sent, and releases the claims of the order.
+The
+argument is the caller of an order with a consent.
+"""
 
 
 def send_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics: Metrics) -> Delivered:
@@ -115,7 +118,9 @@ def _read_order(
 def _read_caller(
     delivery: Delivery, members: dict[str, Any], release: Release, *, store: Store, clock: Clock
 ) -> tuple[Client, Caller | None]:
-    """Return the client and, for an order with a consent, the caller. Raises: Undeliverable, if no longer valid."""
+    """Return the client and, for an order with a consent, the caller. Raises: Undeliverable, if the permission has
+    ended.
+    """
     part, attempt = members.get("bearer"), members["attempt"]
     keys = [(CONSENTS, {"consent_id": delivery.consent_id, "part": part})] if part else []
     try:
@@ -140,7 +145,9 @@ def _fail_unknown(delivery: Delivery, metrics: Metrics, now: int) -> Undeliverab
 
 
 def read_record(delivery: Delivery, members: dict[str, Any]) -> Order:
-    """Return the accepted order's record. Deliveries of earlier versions have its digest elsewhere, or no digest."""
+    """Return the accepted order's record. In deliveries of earlier versions, the digest is in another member or
+    missing.
+    """
     order_digest = members.get("order_digest") or (members.get("request_claim") or {}).get("order_digest")
     return Order(
         bic=delivery.concerned_bank,

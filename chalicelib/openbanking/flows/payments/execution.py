@@ -1,4 +1,4 @@
-"""Execution of a payment: sends the payment to the bank once, on its own connection, and records the outcome."""
+"""Execution of a payment: sends the payment to the bank once, on a separate connection, and records the outcome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from chalicelib.openbanking.records.payments import Payment, Payments, is_early,
 from chalicelib.statistics import current_call
 
 LONGEST_ANSWER = 300_000
-"""The maximum size of a bank's response to a payment, in bytes; it must fit into a DynamoDB item."""
+"""The maximum size of a bank's response to a payment, in bytes. The response must fit into a DynamoDB item."""
 _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
     "never": refusals.PAYMENT_NOT_SENT,
     "refused": refusals.PAYMENT_REFUSED,
@@ -42,7 +42,7 @@ _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
 def prepare_order(
     order: PaymentOrder, request: dict[str, Any], psu: PsuContext, *, consents: Consents, bank_client: BankClient
 ) -> PreparedRequest:
-    """Build the request to the bank, before any claim is made."""
+    """Build the request to the bank. Called before any claim is made."""
     token = consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
     path, request_id = order.webhook.path, order.record.request_id
     return bank_client.prepare(order.bank, path, request, request_id=request_id, token=token, psu=psu)
@@ -77,7 +77,7 @@ def record_payment(
 
     Raises:
         BankFailed: the payment_id belongs to another order, and no data was written.
-        StoreError: unless ``if_failed`` gives another error.
+        StoreError: storage failed, unless ``if_failed`` returns a different error.
     """
     payment = _new_payment(order, answer.body, payments)
 
@@ -168,14 +168,14 @@ def require_reachable(order: PaymentOrder, *, bank_client: BankClient) -> None:
 
 
 def refuse_failure(failure: BankFailed, metrics: Metrics) -> Refusal:
-    """Return the refusal for a bank failure. Count an unknown outcome."""
+    """Return the refusal for a bank failure. A payment with an unknown outcome is counted."""
     if failure.reach == "unknown":
         count_unknown_outcome(metrics)
     return refuse_payment(failure)
 
 
 def count_unknown_outcome(metrics: Metrics) -> None:
-    """Count a payment with an unknown outcome, which an operator may have to clarify with the bank."""
+    """Count a payment with an unknown outcome. An operator may have to clarify the outcome with the bank."""
     metrics.write({"UnknownOutcomes": 1})
 
 
@@ -198,9 +198,9 @@ def _new_payment(
 
 
 def _close_attempt(facts: Facts, record: Order, attempt: str, orders: Orders, *, sent: bool) -> list[Operation]:
-    """Return the write that records an order as not accepted, unless another attempt may have sent it.
+    """Return the write that records an order as not accepted, unless another attempt may have sent the order.
 
-    There is no write if the id was not claimed, or another order has claimed it.
+    The result is empty if the id was not claimed, or another order has claimed it.
     """
     if record.order_digest is None:
         return []
@@ -220,7 +220,7 @@ def _decide_payment(
     tpp_events: TppEvents,
     outbox: Outbox,
 ) -> Outcome[None] | None:
-    """Return a new payment with its early reports, and its order's outcome.
+    """Decide how to record a new payment with the reports that arrived early, and the outcome of the payment's order.
 
     A payment_id identifies a single order. Return ``None`` if it belongs to another order. A repeated response for the
     same order only changes an unknown outcome.
@@ -281,18 +281,18 @@ def _write_unknown(order: PaymentOrder, orders: Orders) -> list[Operation]:
 
 
 def _report_reused(payment: Payment | None) -> None:
-    """Log that the payment in an unusable response, if any, belongs to another order."""
+    """Write a log line if an unusable response names a payment that belongs to another order."""
     if payment is not None:
         log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
 
 
 def _without(payment: Payment | None) -> Facts:
-    """Return the assumption with which the first attempt starts: the new payment's id is not stored yet."""
+    """Return the initial facts of the first attempt, which assume that the new payment's id is not stored yet."""
     return Facts([payment_key(payment.bic, payment.payment_id)], [None]) if payment else Facts()
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
-    """Return the failure for an unusable success response, included as ``answer``."""
+    """Return the failure for an unusable success response. The failure contains the response in ``answer``."""
     failure = _failure(answer, text)
     failure.answer = answer.body
     return failure

@@ -1,7 +1,8 @@
-"""Payments, from a TPP's order to the bank's response (specification, Payment flow, Direct payment flow).
+"""Payment initiation, from a TPP's order to the bank's response (specification, Payment flow, Direct payment flow).
 
 Before the bank is called, one conditional transaction claims the X-Request-Id, the idempotency key and the one-time
-consent; a second transaction records the response. In between, the bank is called once, on its own connection.
+consent; a second transaction records the response. Between these transactions, the bank is called once, on a separate
+connection.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, Orders
 from chalicelib.statistics import current_call
 
 Known = Mapping[str, Any] | DeferredRequest | None
-"""The stored outcome of the request that was first, if there is one."""
+"""The stored outcome of an earlier identical request, or ``None`` without an earlier request."""
 _KEY_LENGTH = 255
 
 
@@ -154,7 +155,7 @@ def _authorize_direct(
     tpp_authentication: TppAuthentication,
     banks: Banks,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
-    """Check like ``_authorize``, but without a bearer. The body names the bank. Raises: Refusal."""
+    """Check a direct payment, which has no bearer, like ``_authorize``. The body names the bank. Raises: Refusal."""
     keys = [claim.key] if claim else []
     client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
     first = call(_find_outcome, claim, found[0]) if claim else None
@@ -215,7 +216,9 @@ def _accept(
 
 
 def _find_outcome(claim: OrderClaim, item: Item | None, *, order_answers: OrderAnswers, metrics: Metrics) -> Known:
-    """Return the stored outcome for this key. Duplicate requests are excluded from the statistics. Raises: Refusal."""
+    """Return the stored outcome for an idempotency key. Duplicate requests are excluded from the statistics. Raises:
+    Refusal.
+    """
     try:
         outcome = order_answers.find_outcome(claim, item)
     except Refusal as refusal:
@@ -240,12 +243,12 @@ def _reserve_order(
     deliveries: Deliveries = NO_DELIVERIES,
     if_failed: Callable[[StoreError], Exception | None] | None = None,
 ) -> Known:
-    """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if another request was first.
+    """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if an identical request came first.
 
     ``key_claim`` contains the write that claims the key, if any. ``deliveries`` are recorded with the claim.
 
     Raises:
-        Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
+        Refusal: the earlier request is still running, the consent is spent or has ended, or the X-Request-Id belongs
             to another order.
     """
     attempt, of_consent = order.attempt, list[Operation]()
@@ -289,14 +292,16 @@ def _claim_order(facts: Facts, order: PaymentOrder, orders: Orders, running: int
 
 
 def _report_not_recorded(order: PaymentOrder, metrics: Metrics, _: StoreError) -> Refusal:
-    """Return the refusal for a payment that the bank has, but that is not recorded."""
+    """Return the refusal for a payment that the bank has, but that the service could not record."""
     log.exception("payment not recorded", request_id=order.record.request_id)
     count_unknown_outcome(metrics)
     return refusals.PAYMENT_NOT_STORED()
 
 
 def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[Operation]:
-    """Return the write that stores an outcome for duplicates, or none without a key or if encryption fails."""
+    """Return the write that stores an outcome for duplicate requests. It is empty without a key, or if encryption
+    fails.
+    """
     try:
         return [put(order.claim)] if order.claim else []
     except Exception:
@@ -350,7 +355,7 @@ def _new_order(
     claim: OrderClaim | None,
     request: TppRequest,
 ) -> PaymentOrder:
-    """Return a permitted order, in the version of the consent or, for a direct payment, of the bank."""
+    """Return a permitted order in the version of the consent. A direct payment uses the version of the bank."""
     consent = caller.consent if caller else None
     version = consent.version if consent else bank.version
     consent_id = consent.consent_id if consent else None
@@ -361,11 +366,11 @@ def _new_order(
 
 
 def _refuse_spent(facts: Facts, order: PaymentOrder) -> Refusal:
-    """Return the refusal for a one-time consent that has ended or is spent by another order."""
+    """Return the refusal for a one-time consent that has ended or was used by another order."""
     spent = order.consent is not None and "spent_by" in (facts.item(consent_key(order.consent.consent_id)) or {})
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 
 def _repeat_answer(first: Mapping[str, Any] | DeferredRequest) -> BankAnswer | DeferredRequest:
-    """Return the stored response of the first request for a duplicate request."""
+    """Convert the stored outcome of the first request into the response for a duplicate request."""
     return first if isinstance(first, DeferredRequest) else BankAnswer(first, 0)

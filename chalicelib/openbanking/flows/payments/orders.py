@@ -1,4 +1,4 @@
-"""Payment orders and their requests to the bank (specification, Payment flow)."""
+"""Payment orders and the requests that send them to the bank (specification, Payment flow)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from chalicelib.openbanking.records.orders import Order
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """A permitted payment order. ``caller`` is ``None`` without a bearer, ``claim`` without an Idempotency-Key.
+    """A permitted payment order. ``caller`` is ``None`` without a bearer, and ``claim`` is ``None`` without an
+    Idempotency-Key.
 
     ``record`` claims the X-Request-Id and records the outcome. ``attempt`` identifies the claims of this attempt.
     """
@@ -43,7 +44,7 @@ class PaymentOrder:
 
     @property
     def one_time_caller(self) -> Caller | None:
-        """Return the caller, if this order spends a one-time consent."""
+        """Return the caller if this order uses a one-time consent, otherwise ``None``."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
 
 
@@ -62,13 +63,16 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
 
 
 def _fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
-    """Set each payment's scheme: the requested scheme or its currency's default. Raises: Refusal, if not offered."""
+    """Set the scheme of each payment to the requested scheme, or to the default scheme of the currency.
+
+    Raises: Refusal, if the bank does not offer the scheme.
+    """
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):
         part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a URL."""
+    """Return the scheme, host and port of a URL."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,7 +1,7 @@
 """Unknown outcomes of orders, and of payments that a bank named in an unusable response.
 
-A status resolves such a payment. The operator lists orders without a known outcome, and records the bank's information
-about an order.
+A status from the bank resolves such a payment. The operator can list orders without a known outcome, and record what
+the bank has stated about an order.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def resolve_payment(
 
 
 def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> None:
-    """Record a bank's response about a payment with an unknown outcome. After a failure, the next query retries."""
+    """Record a bank's response to a query about a payment with an unknown outcome. If recording fails, the next query
+    retries.
+    """
     neutral = queried_status(payment, answer)
     if payment.outcome is None or neutral is None:
         return
@@ -80,7 +82,8 @@ def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> No
 def write_status(facts: Facts, before: Payment, after: Payment, payments: Payments, orders: Orders) -> list[Operation]:
     """Return the writes that replace a payment.
 
-    If they resolve an outcome, they include the order, unless the id is now another order's or the order has expired.
+    If the writes resolve an outcome, they also update the order, unless another order now has the id or the order has
+    expired.
     """
     update = payments.update_payment(before, after)
     if before.outcome is None or after.outcome is not None:
@@ -90,7 +93,9 @@ def write_status(facts: Facts, before: Payment, after: Payment, payments: Paymen
 
 
 def queried_status(payment: Payment, answer: BankAnswer) -> str | None:
-    """Return the neutral form of the status in a response to a query, or ``None`` if the version has no such status."""
+    """Return the neutral form of the status in a query's response, or ``None`` if the version does not define this
+    status.
+    """
     return payment.version.statuses.read(answer.body[payment.version.status_member])
 
 
@@ -99,7 +104,7 @@ class NotResolved(Exception):
 
 
 def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
-    """Return at most ``limit`` orders that should have an outcome by now, oldest first."""
+    """Return at most ``limit`` orders whose outcome should be known by now, oldest first."""
     rows = UNRESOLVED.rows(store, until=clock.time(), limit=limit)
     batches = [store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
     orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
@@ -166,7 +171,8 @@ def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> Re
 def write_payment_of_order(
     found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
 ) -> tuple[Operation, Payment]:
-    """Return the write of the payment that the bank has for an order, with early reports, and the result.
+    """Return the write of the payment that the bank created for an order, with early reports, and the resulting
+    payment.
 
     Raises:
         NotResolved: the payment belongs to another order.
@@ -194,7 +200,9 @@ def write_payment_of_order(
 
 
 def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
-    """Return the write for a payment that the bank named but does not have. Raises: NotResolved, if it has a status."""
+    """Return the write for a payment that the bank named but does not have. Raises: NotResolved, if the payment has a
+    status.
+    """
     item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
     if item is None:
         return []

@@ -232,7 +232,7 @@ def _find_payment(store: Store, lookup: PaymentLookup) -> PaymentLookup:
 
 
 def _state_of(order: RecordedOrder, now: int) -> OrderState:
-    """Return the state of an order for which the bank named no payment."""
+    """Return the state of an order. It is used if the bank named no payment for the order."""
     if not order.has_outcome_by(now):
         return "pending"
     return "unknown" if order.outcome == "unknown" else "not_accepted"
@@ -244,7 +244,7 @@ def _was_made_with(item: Item | None, consent: Consent | None) -> bool:
 
 
 def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
-    """Return the key of the queried record: an order by its X-Request-Id, or a payment."""
+    """Return the key of the requested record, which is an order (by X-Request-Id) or a payment."""
     if "payment_id" not in query and is_uuid(query.get("request_id", "")):
         return order_key(bic, query["request_id"])
     return payment_key(bic, query.get("payment_id", ""))
@@ -253,7 +253,7 @@ def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
 def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
     """Whether the order belongs to the calling client.
 
-    Direct orders need no bearer. With a spent bearer, only the order that spent the consent is visible.
+    Direct orders need no bearer. A spent bearer gives access only to the order that spent the consent.
     """
     order, consent = found.order, lookup.consent
     if order.client_id != lookup.client.client_id:
@@ -264,7 +264,7 @@ def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
 
 
 def _is_at(payment: Payment, bic: str | None) -> bool:
-    """Whether ``bic``, if present, is the payment's bank."""
+    """Whether the payment was made at the bank ``bic``. Without ``bic``, the result is true."""
     return bic is None or is_same_bank(bic.upper(), payment.bic)
 
 
@@ -277,6 +277,6 @@ def _reported_status(payment: Payment) -> ReportedStatus:
 
 
 def _describe_with_outcome(payment: Payment) -> Mapping[str, Any]:
-    """Return a payment whose outcome is unknown, with the status recorded last."""
+    """Return a payment with an unknown outcome, including the status that was recorded last."""
     member = payment.version.status_member
     return {"payment_id": payment.payment_id, member: payment.status, "outcome": payment.outcome}

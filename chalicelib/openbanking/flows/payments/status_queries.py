@@ -1,4 +1,4 @@
-"""Queries about payments' statuses at banks.
+"""Queries that ask banks for the status of payments.
 
 If a bank named a payment in an unusable response, its outcome is unknown (``docs/concepts/payments.md``). A bank that
 supports status queries is then queried until it returns a status. ``delivery_plans`` has the plan.
@@ -40,7 +40,10 @@ def query_bank(
 
 
 def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
-    """Return the query about a payment for the transaction that records it, or none if its bank only reports."""
+    """Return the delivery of a status query, for the transaction that records the payment.
+
+    The result is empty if the bank does not support status queries.
+    """
     if not payment.version.answers_status_queries:
         return RecordedDeliveries()
     return outbox.record(
@@ -84,7 +87,10 @@ def send_status_query(dispatch: Dispatch, *, call: Call, store: Store, clock: Cl
 def _query(
     payment: Payment, consent: Consent | None, *, banks: Banks, consents: Consents, bank_client: BankClient
 ) -> BankAnswer:
-    """Query under a new id each time, because a bank may repeat its response to a known id. Raises: Undeliverable."""
+    """Query the payment's status with a new request id, because a bank may repeat its response to a known id.
+
+    Raises: Undeliverable.
+    """
     bank = banks.find(payment.bic)
     if bank is None:
         raise Undeliverable("the bank is inactive or no longer exists")

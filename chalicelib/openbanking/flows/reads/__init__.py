@@ -1,1 +1,1 @@
-"""Reads of PSU data, passed on to banks."""
+"""Flows for reads of PSU data, which are passed on to banks."""

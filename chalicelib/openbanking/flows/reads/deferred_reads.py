@@ -1,4 +1,4 @@
-"""Deferred reads, and payment status queries: a worker sends them to banks and stores the responses for the TPPs.
+"""Deferred reads and payment status queries. A worker sends them to banks and stores the responses for the TPPs.
 
 Failed calls are retried. The TPP's permissions are checked again before sending, because the consent may have ended
 since the call was accepted.
@@ -84,7 +84,7 @@ def _read(
     consents: Consents,
     bank_client: BankClient,
 ) -> BankAnswer:
-    """Check the permissions again, and send a request that was counted when it was accepted. Raises: Refusal."""
+    """Check the permissions again, and send a request that was already counted as a read. Raises: Refusal."""
     assert consent is not None, "a call for a PSU's data has a consent"
     webhook = require_scope(_RELAYED[delivery.topic], consent)
     bank, token = require_bank(banks, consent), consents.bank_token(consent)
@@ -93,7 +93,10 @@ def _read(
 
 
 def _release_read(delivery: Delivery, members: dict[str, Any], call: Call) -> Keep | None:
-    """Return the release of the call's read, or ``None`` if not counted or an earlier attempt may be at the bank."""
+    """Return a function that releases the counted read of a call.
+
+    The result is ``None`` if the read was not counted, or if an earlier attempt may have reached the bank.
+    """
     reservation = ReadReservation.from_members(delivery.consent_id or "", members)
     if reservation is None or delivery.abandoned or any("sent" in entry for entry in delivery.history):
         return None

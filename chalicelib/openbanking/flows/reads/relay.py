@@ -47,7 +47,9 @@ from chalicelib.statistics import current_call
 from chalicelib.statistics.days import midnight_after
 
 _ROUNDS = 4
-"""Attempts at a reservation that conflicts with others, each with the store's own retries."""
+"""The maximum number of attempts at a reservation that conflicts with other reservations. The store also retries each
+attempt.
+"""
 
 
 def relay(
@@ -133,7 +135,7 @@ def reserve_read(
     engine: Engine,
     deliveries: Deliveries = NO_DELIVERIES,
 ) -> None:
-    """Count a read, and record its deliveries.
+    """Count a read, and record the deliveries of the read.
 
     Raises:
         Refusal: the bank's ``limit`` is reached, and no data was written.
@@ -168,5 +170,7 @@ def release_read_with(
 
 
 def refuse_access(limit: int, seconds: int) -> Refusal:
-    """Return the refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
+    """Return the refusal of a read above the bank's ``limit``. The limit is reset in ``seconds``, at the end of the UTC
+    day.
+    """
     return refusals.ACCESS_EXCEEDED(limit=limit, retry_after=max(1, seconds))
