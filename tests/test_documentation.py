@@ -74,15 +74,15 @@ from tests.kit.documents import (
 pytestmark = pytest.mark.usefixtures("rendered")
 
 LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
-"""The most words of a document, and of all that are written by hand."""
+"""The maximum number of words of a document, and of all handwritten documents together."""
 CODE = ("chalicelib", "infra", "sdk/src", "tests")
 DECISIONS = re.compile(r"(?:[(;] ?|\bsee )decisions[:,] [A-Z/a-z0-9]|\bthe decisions (?:say|describe)", re.IGNORECASE)
-"""References to a document of decisions, which is not in the repository."""
+"""The pattern of references to the decisions document, which is not in the repository."""
 VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
-    """Return the maximum length that the error for the too long ``value`` states."""
+    """Return the maximum length that is stated in the error for a ``value`` that is too long."""
     with pytest.raises(InvalidMessage) as refused:
         model.read({member: value})
     (reason,) = [problem.reason for problem in refused.value.problems if problem.field == member]
@@ -311,7 +311,7 @@ def test_links_of_docs_resolve(name: str) -> None:
 # -- Length
 
 
-def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
+def test_a_document_has_at_most_3000_words_and_all_documents_have_at_most_50000_words() -> None:
     """Words are counted in the same way as by ``wc -w``. The table of security clauses is excluded."""
     written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
     others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
@@ -322,7 +322,7 @@ def test_documents_have_at_most_3000_words_and_all_together_50000() -> None:
     assert sum(words.values()) <= ALL_DOCUMENTS
 
 
-def test_code_references_only_existing_documents() -> None:
+def test_documents_that_the_code_references_exist() -> None:
     tracked = ["app.py", *(str(path) for top in CODE for path in sorted((ROOT / top).rglob("*.py")))]
     texts = {name: (ROOT / name).read_text("utf-8") for name in tracked if not name.endswith(Path(__file__).name)}
 
@@ -384,7 +384,7 @@ def test_the_openssl_commands_in_docs_verify_the_signature_test_vector(tmp_path:
     assert (done.returncode, done.stdout) == (0, "Verified OK\n")
 
 
-def test_the_first_commands_of_the_readme_are_one_make_target_per_line() -> None:
+def test_the_first_commands_of_the_readme_are_make_targets_on_separate_lines() -> None:
     commands = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
 
     assert [line.split()[:2] for line in commands.splitlines()] == [["make", "run"], ["make", "test"]]

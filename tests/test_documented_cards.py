@@ -49,12 +49,15 @@ def of_action(action: Action) -> str:
 
 
 def fields(text: str, head: str) -> dict[str, str]:
-    """Return the fields of all tables with this first column. Each field is returned with whether it is mandatory."""
+    """Map the fields of all tables that have the given title of the first column to whether the field is mandatory."""
     return {row[0]: row[1] for table in tables(text) if table[0][0] == head for row in table[2:]}
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Map the first cell of each row to the other cells, in the first table below a heading with this first column."""
+    """Return a table as a mapping from the first cell of each row to the other cells.
+
+    The table is the first table below a heading that has the given title of the first column.
+    """
     found, *_ = [each[2:] for each in tables(section(page(), heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -146,7 +149,7 @@ def test_docs_list_exactly_the_fields_of_holder_and_delivery_blocks() -> None:
     }
 
 
-def test_card_docs_name_only_identifiers_that_exist() -> None:
+def test_identifiers_in_the_card_docs_exist() -> None:
     models = [model for action in EVERY.values() for model in (action.request, answer_of(action)) if model]
     models += map(data_of, EVENTS)
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()

@@ -16,7 +16,10 @@ from tests.kit.documents import DOCUMENTS, blocks, section
 TEXT = DOCUMENTS["docs/deployment.md"] + DOCUMENTS["docs/domains.md"]
 EVERYWHERE = {"query", "output"}
 RENAMED = {("sns", "subscribe"): {"notification-endpoint": "endpoint"}}
-"""Options that aws-cli names otherwise than the service, since all of its commands have an option of that name."""
+"""Options of aws-cli that have another name in the service API.
+
+The names differ because every aws-cli command already has a general option with the name in the API.
+"""
 OWN = {
     ("s3", "mb"): set(),
     ("s3", "cp"): set(),
@@ -25,7 +28,7 @@ OWN = {
         *("template-file", "s3-bucket", "stack-name", "capabilities", "parameter-overrides", "tags")
     },
 }
-"""The commands of aws-cli besides the services' own operations, as far as they are used."""
+"""The documented aws-cli commands that are not operations of a service, with their options."""
 
 
 def commands() -> Iterator[str]:

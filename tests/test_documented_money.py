@@ -27,7 +27,7 @@ def cents(text: str) -> int:
 
 
 def cells(heading: str, first: str) -> list[list[str]]:
-    """Return the rows of the first table below a heading with this first column."""
+    """Return the rows of the first table below a heading that has the given title of the first column."""
     found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
     return found
 

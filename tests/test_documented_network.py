@@ -29,7 +29,7 @@ def issuer(causeway: Causeway) -> Issuer:
 
 
 def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:
-    """Return the rows of the first table below a heading with this first column."""
+    """Return the rows of the first table below a heading that has the given title of the first column."""
     found, *_ = [each[2:] for each in tables(section(page, heading)) if each[0][0] == first]
     return found
 

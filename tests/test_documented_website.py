@@ -33,7 +33,10 @@ HOURS, DAYS = 3600, 24 * 3600
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Map the first cell of each row to the other cells, in the first table below a heading with this first column."""
+    """Return a table as a mapping from the first cell of each row to the other cells.
+
+    The table is the first table below a heading that has the given title of the first column.
+    """
     found, *_ = [each[2:] for each in tables(section(WEBSITE, heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
@@ -198,7 +201,7 @@ def test_docs_list_the_pages_with_referrer_policy_no_referrer(causeway: Causeway
     assert answer.headers["referrer-policy"] == expected
 
 
-def test_the_csp_of_the_authorize_page_names_the_callback_url(causeway: Causeway) -> None:
+def test_the_csp_of_the_authorize_page_contains_the_callback_url(causeway: Causeway) -> None:
     person = WebUser(
         causeway, {COOKIE: causeway.hub.website.sessions.begin(ensure_user(causeway.hub, "ada@example.com")).cookie}
     )

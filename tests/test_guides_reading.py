@@ -83,7 +83,9 @@ def test_guide_output_may_differ_in_values_that_change_per_run(shown: str, print
         ("all …", "all\nof it"),
     ],
 )
-def test_any_other_deviation_from_the_guide_is_reported_as_a_difference(shown: str, printed: str) -> None:
+def test_output_that_deviates_from_the_guide_in_a_fixed_value_is_reported_as_a_difference(
+    shown: str, printed: str
+) -> None:
     difference = Reading().difference(shown, printed)
 
     assert f"-{shown.splitlines()[0]}" in difference or f" {shown}" in difference

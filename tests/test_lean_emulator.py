@@ -67,7 +67,7 @@ def ask_boto3(service: str, operation: str, members: dict[str, Any]) -> Any:
 
 
 def compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return a response without empty lists and without values that change per call."""
+    """Return a response without empty lists and without values that differ between calls."""
     for sent in answer.get("Successful", ()):
         assert sent.pop("MessageId")
     return {name: value for name, value in answer.items() if name not in NEW_EACH_TIME and value != []}

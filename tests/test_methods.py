@@ -22,7 +22,7 @@ GETS = [path for path in ELSEWHERE if "GET" in app.routes[path]]
 POSTS = [path for path in ELSEWHERE if "GET" not in app.routes[path]]
 
 
-def test_every_path_has_a_catch_all_route_for_other_methods() -> None:
+def test_every_path_has_a_catch_all_route_for_unsupported_methods() -> None:
     assert [path for path, methods in app.routes.items() if OTHERS not in methods] == []
 
 

@@ -33,7 +33,9 @@ def test_skipped_for_another_reason():
 
 
 def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
-    """Run pytest with this plugin. Return the exit code and the last lines of the output."""
+    """Run pytest with the plugin that skips tests with missing programs. Return the exit code and the last output
+    lines.
+    """
     (folder / "test_programs.py").write_text(TESTS, "utf-8")
     plugins = ("-p", "xdist.plugin", "-p", processes.__name__)
     command = [sys.executable, "-m", "pytest", "-c", os.devnull, *plugins, *options, str(folder)]

@@ -1,4 +1,4 @@
-"""A command leaves no running processes after its end."""
+"""A command leaves no running processes after it ends."""
 
 import subprocess
 from pathlib import Path

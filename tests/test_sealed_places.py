@@ -15,7 +15,7 @@ from tests.openbanking.faults import items
 from tests.upgrade.play import reseal_all, seal_something_everywhere
 
 OWN_KEYS = "demo-banks"
-"""The table that is sealed with keys of the demonstration banks."""
+"""The table whose values are encrypted with keys of the demonstration banks."""
 
 
 def tables() -> list[str]:
@@ -24,7 +24,7 @@ def tables() -> list[str]:
 
 
 def stored(causeway: Causeway) -> Iterator[tuple[str, str, Item]]:
-    """Yield table, attribute and item of every encrypted value."""
+    """Yield the table, the attribute and the item of every encrypted value."""
     known = set(causeway.hub.keyring.data_keys())
     for table in tables():
         for item in items(causeway, table):

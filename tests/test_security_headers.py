@@ -100,7 +100,7 @@ def test_responses_with_tokens_or_card_data_have_cache_control_no_store(causeway
         ("/demo-bank/one/payment/nothing", "unsafe-none"),
     ],
 )
-def test_pages_isolate_their_browsing_context_except_during_a_bank_authorization(
+def test_pages_set_a_cross_origin_opener_policy_except_during_a_bank_authorization(
     causeway: Causeway, path: str, policy: str
 ) -> None:
     assert causeway.call("GET", path).headers["cross-origin-opener-policy"] == policy

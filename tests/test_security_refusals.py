@@ -21,7 +21,7 @@ from tests.kit.source_code import MODULES, nodes, within
 from tests.openbanking.key_holder import KeyHolder, secure
 
 Play = Callable[[Causeway], object]
-"""A refusal of one kind, after which the TPP, the bank or the user may go on."""
+"""A function that causes a refusal of one kind, and can continue with valid requests."""
 
 
 def second_use_of_a_code(causeway: Causeway) -> Callable[[], Answer]:
@@ -179,7 +179,7 @@ def test_every_kind_of_security_refusal_is_tested_and_documented() -> None:
 
 
 def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
-    """Only the function ``security_refusals.record`` writes such a log line."""
+    """Only the function ``security_refusals.record`` writes log lines about refused credentials."""
     past = [
         f"{module}: {event.value!r}"
         for module in MODULES

@@ -43,7 +43,7 @@ LONGEST = 400
 MOST_ROOMS_OF_INFRA = 11
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "jinja2")
 RULES = RECORDS
-"""Records stand on one layer with everything in the rooms that no other glob names."""
+"""The layer of records. It includes all modules of the packages that no other pattern matches."""
 LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, (*EDGES, *JOBS), BOOTSTRAP, ENTRY_POINTS)
 LEDGER_AND_BELOW = ("ledger", "storage", "programs", "protocol")
 """The ledger of cards, and the folders that it may import."""
@@ -58,7 +58,7 @@ ROOMS_BELOW = {
     "demo_bank": ("foundation", "openbanking"),
     "sandbox_clock": ("foundation", "delivery", "statistics", "openbanking", "cards", "website", "demo_bank"),
 }
-"""The rooms, and which others each may import."""
+"""The top-level packages, each with the packages that it may import."""
 
 
 COLLECTING = {
@@ -78,7 +78,7 @@ COLLECTING = {
     *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders"),
     *("CounterChanges", "QueuePlace", "RowReservation"),
 }
-"""The dataclasses that change: they count, cache or collect."""
+"""The mutable dataclasses, which count, cache or collect values."""
 
 
 @cache
@@ -233,8 +233,8 @@ def test_only_foundation_aws_may_import_boto3() -> None:
     assert {module for module in others if any(within(name, "boto3", "botocore") for name in imports(module))} == set()
 
 
-def test_delivery_modules_name_no_kind_of_delivery(subtests: pytest.Subtests) -> None:
-    """The code that records deliveries provides their retry plans and senders."""
+def test_delivery_modules_contain_no_name_of_a_kind_of_delivery(subtests: pytest.Subtests) -> None:
+    """The code that records a delivery provides the retry plan and the sender of the delivery."""
     for module in [each for each in MODULES if within(each, "chalicelib.delivery")]:
         with subtests.test(module):
             assert PLANS.keys() & {node.value for node in nodes(module) if isinstance(node, ast.Constant)} == set()
@@ -302,7 +302,7 @@ def test_a_comparison_of_protocol_versions_is_detected(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["bank.version is version", "address.version == 6", "VERSIONS[bank.api_version]"])
-def test_other_comparisons_are_not_reported_as_version_comparisons(source: str) -> None:
+def test_comparisons_without_a_protocol_version_are_not_reported_as_version_comparisons(source: str) -> None:
     assert questions_of_version(ast.walk(ast.parse(source))) == []
 
 
@@ -374,7 +374,7 @@ MEASURING = (
     "tests/bench/",
     *(f"tests/{name}/" for name in ("chaos", "fuzzing", "histories", "interleavings", "mutants", "network", "volume")),
 )
-"""Programs that print how long they took."""
+"""The folders of programs that print measured durations."""
 TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}
 
 
@@ -386,7 +386,7 @@ def test_tests_do_not_measure_durations() -> None:
 
 
 def test_tests_do_not_use_numbers_as_timeouts() -> None:
-    """Waits use ``PATIENCE_SECONDS``; a tested limit is the product's own or ``limit_under_test``."""
+    """Waits use ``PATIENCE_SECONDS``. A tested limit is the limit of the product or ``limit_under_test``."""
     allowed = ("tests/bench/", "tests/kit/time.py")
     judged = {name: path for name, path in TESTS.items() if not name.startswith(allowed)}
     found = {name: literal_timeouts(path.read_text("utf-8")) for name, path in judged.items()}

@@ -14,9 +14,9 @@ from tests.kit.storage import address, nothing_changes, person_cookie
 CALLS = sorted((path, method) for path, methods in app.routes.items() for method in methods if method != OTHERS)
 PARAMETRISED = [(path, method) for path, method in CALLS if "{" in path]
 FORMS = [(path, method) for path, method in CALLS if method == "POST" and not path.startswith("/demo-bank/")]
-"""The demonstration banks' are tested beside their pages and webhooks."""
+"""The routes that accept forms, without the routes of demonstration banks, which other modules test."""
 OCTETS = quote(HALF, errors="surrogatepass")
-"""Half a character in percent-encoding, as no UTF-8 encoder writes it."""
+"""The percent-encoded bytes of a lone surrogate, which are not valid UTF-8."""
 FORM = "application/x-www-form-urlencoded"
 
 

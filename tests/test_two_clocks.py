@@ -1,6 +1,6 @@
 """Two processes whose clocks differ by five seconds share tokens, claims, leases and counters.
 
-Each test runs with the other clock ahead and with the other clock behind.
+Each test runs twice: once with the clock of the second process ahead, and once with this clock behind.
 """
 
 import copy
@@ -81,7 +81,7 @@ LENGTHS: dict[str, tuple[float, float]] = {
     "the use of a data key after its rotation": (SETTLE_SECONDS, CACHED_SECONDS + BY_NAME["ingest"].timeout),
     "the recording of an event": (LATE_SECONDS, BY_NAME["finish"].timeout),
 }
-"""The seconds after which others act, and the longest time of the work."""
+"""For each kind of lease: the seconds after which another process can act, and the maximum duration of the work."""
 
 
 @pytest.mark.parametrize(("length", "work"), LENGTHS.values(), ids=LENGTHS)
@@ -90,13 +90,11 @@ def test_a_lease_exceeds_the_longest_work_by_the_clock_skew(length: float, work:
 
 
 Take = Callable[[Causeway], Sequence[object]]
-"""Has a process take as much as it can; returns what it got."""
+"""A function that lets a process take as many objects as possible, and returns the taken objects."""
 
 
 def begin_deliveries(causeway: Causeway) -> Take:
-    """Record twice as many deliveries as a receiver gets at once. Return a function that lets a process take
-    deliveries.
-    """
+    """Record twice as many deliveries as a receiver has slots. Return a function that lets a process begin them."""
     name = f"bank#{new_id()}"
     recorded = [record_delivery(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks
@@ -119,7 +117,7 @@ def send_a_probe(_: Causeway) -> Take:
         (send_a_probe, 1, PROBE_WORK, PROBE_SECONDS),
     ],
 )
-def test_a_lease_held_by_one_process_is_not_taken_by_another(
+def test_a_lease_of_one_process_is_not_taken_by_another_process(
     causeway: Causeway, other: Causeway, lease: Callable[[Causeway], Take], number: int, work: float, length: int
 ) -> None:
     take = lease(causeway)
@@ -143,7 +141,7 @@ def holder(causeway: Causeway, other: Causeway) -> KeyHolder:
 
 
 Use = Callable[[Causeway], bool]
-"""Sends the same credential to a process; returns whether it was accepted."""
+"""A function that sends the same credential to a process, and returns whether the process accepts the credential."""
 
 
 def use_an_assertion(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use, int]:
@@ -171,10 +169,13 @@ def use_a_proof(causeway: Causeway, holder: KeyHolder, *, iat: int) -> tuple[Use
 
 @pytest.mark.parametrize("sign", [use_an_assertion, use_a_proof])
 @pytest.mark.parametrize("early", [True, False], ids=["used at once", "used in the last second"])
-def test_an_assertion_or_proof_of_the_clock_ahead_is_accepted_exactly_once(
+def test_an_assertion_or_proof_with_the_time_of_a_fast_clock_is_accepted_exactly_once(
     causeway: Causeway, other: Causeway, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
-    """The other process receives the replayed request in the last second in which it accepts the assertion."""
+    """The process with the slow clock receives the replayed request in the last second in which this process would
+    accept a
+    new assertion.
+    """
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
     (use, last), (soon, _), (fresh, _) = (sign(causeway, holder, iat=ahead.clock.time()) for _ in range(3))
     assert (soon(behind), soon(ahead)) == (True, False)

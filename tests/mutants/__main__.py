@@ -39,14 +39,12 @@ MODULES = (
     "chalicelib/cards/authorization/auth*.py",
     "chalicelib/delivery/*.py",
 )
-"""The modules that are changed: their defects would cost most."""
+"""The modules to mutate: defects in these modules would cause the most damage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A module with one defect. ``line`` is the number of the first changed line. ``before`` and ``after`` are its
-    texts.
-    """
+    """A module with one defect, and the first changed line: its number, and its text before and after the change."""
 
     module: Path
     operator: str
@@ -61,7 +59,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A possible mutation of a module: the operator, and the number of its occurrence."""
+    """A possible mutation of a module: the operator, and the number of the operator's occurrence in the module."""
 
     module: Path
     operator: str
@@ -73,7 +71,7 @@ def modules() -> list[Path]:
 
 
 def draw(seed: str, count: int) -> list[Mutant]:
-    """Return ``count`` random mutants with different behaviour. The same seed and code produce the same mutants.
+    """Return up to ``count`` random mutants that change behaviour. The same seed and code produce the same mutants.
 
     The function selects a line first, and then a mutant of the line, because most operators change the same few lines.
     """
@@ -101,7 +99,9 @@ def _places(module: Path) -> Iterator[tuple[int, _Place]]:
 
 
 def _first_that_matters(places: list[_Place]) -> Mutant | None:
-    """Return the first mutant that compiles and changes behaviour. Changes of types and docstrings have no effect."""
+    """Return the first mutant that compiles and changes behaviour. Changes to types and docstrings do not change
+    behaviour.
+    """
     for place in places:
         source = _source(place.module)
         code = mutate_code(source, get_operator(place.operator)(), place.occurrence)
@@ -143,7 +143,7 @@ def _meaning(code: str) -> str | None:
 UNIT = "not faults and not pages and not year and not sdk and not rehearsal and not e2e"
 SECONDS = 1200
 OWN_SECONDS = 300
-"""A mutant on which all tests, or those of its module, take longer has made something endless: it was noticed."""
+"""The time limit, in seconds, of the tests of a module. A mutant whose tests exceed the limit counts as detected."""
 
 _LEFT_OUT = shutil.ignore_patterns(".git", ".local", ".venv*", "build", "*_cache", ".hypothesis", "__pycache__")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -158,7 +158,7 @@ class Outcome:
 
 
 class Hunt:
-    """Tests mutants in a copy of the project in ``folder``, one at a time."""
+    """A run of mutants in a copy of the project in ``folder``, one mutant at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._root = folder / "project"
@@ -180,7 +180,7 @@ class Hunt:
         return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
 
     def _failure(self, tests: list[str]) -> str | None:
-        """Return the first test that fails; ``None`` if all pass."""
+        """Return the first test that fails, or ``None`` if all tests pass."""
         seconds = OWN_SECONDS if all(test.endswith(".py") for test in tests) else SECONDS
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
         try:
@@ -216,7 +216,7 @@ def tests_for(module: Path) -> list[list[str]]:
 
 
 GOAL = 0.95
-"""The share of mutants that must die."""
+"""The minimum share of mutants that the tests must detect."""
 
 
 def main(arguments: list[str] | None = None) -> int:

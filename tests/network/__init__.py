@@ -1,1 +1,1 @@
-"""Runs of the hub over a network that loses, delays, cuts and duplicates requests of banks and receivers."""
+"""Runs of the hub over a network that loses, delays, cuts and duplicates requests to and from banks and receivers."""

@@ -14,7 +14,7 @@ from infra import command
 from tests.network.run import Network, NetworkVerdict, Run
 
 _SHOWN = 5
-"""The number of broken promises to print of a run."""
+"""The maximum number of violated guarantees to print for each run."""
 
 
 def repeat_payments() -> None:
@@ -50,7 +50,7 @@ DEFECTS: Mapping[str, tuple[Callable[[], None], str]] = {
     "deny_sending": (deny_sending, "was sent 2 times, and asked for 1 times"),
     "share_circuits": (share_circuits, "a read of the good bank was answered"),
 }
-"""Defects of a hub by name, each with the verdict on it."""
+"""The defects that a hub can have, by name: the function that causes the defect, and text of the expected violation."""
 
 
 def main(arguments: list[str] | None = None) -> int:

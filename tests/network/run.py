@@ -38,19 +38,19 @@ from tests.openbanking.kit import Bank
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 TPPS, VERSIONS = 0, (1, 2)
-"""The parties: the TPPs, and the banks by their versions."""
+"""The number that identifies the TPPs, and the API versions that identify the banks."""
 _FATES: Sequence[Fate] = get_args(Fate)
 _FAILURES: Sequence[Fate] = ("drop", "unavailable", "swallow", "lose", "cut", "reset", "gateway", "never")
-"""The fates that count as a failure of the bank."""
+"""The network faults that count as a failure of the bank."""
 _BAD, _AT_ONCE, _REPEATED = 0.5, 0.6, 0.4
 _LATE_SECONDS = 12
 _OUTAGE = 8
-"""The number of reads of the bad bank that fail one after the other."""
+"""The number of consecutive failed reads at the bank ``bad``."""
 _OVER = 15 * 60
-"""The seconds after which all accepted calls are over."""
+"""The time, in seconds, after which every accepted call has ended."""
 _END_OF_TIME = 2**40
 _REPORT = {1: ("payment_id", "payment_status", 4), 2: ("paymentId", "paymentStatus", "ACSC")}
-"""The members of a bank's report, and a final status."""
+"""The member names of a bank's status report and a final payment status, by API version."""
 
 
 class Network:
@@ -74,7 +74,7 @@ class Network:
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
     def begin(self, log: CallLog) -> Causeway:
-        """Return a service without data, whose network has no faults."""
+        """Return a service without data, connected to a network without faults."""
         self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].log = log
@@ -187,7 +187,9 @@ class Run(Deliveries):
             self.observed.contradictions.append(f"{call.kind} {call.subject} was answered {status}: {body}")
 
     def _repeat(self, first: Accepted) -> None:
-        """Retry an order that has a key or an immediate response. The bank identifies a duplicate order by its id."""
+        """Retry an order that has an idempotency key or an immediate response. The bank identifies a duplicate order by
+        its id.
+        """
         has_key, ending = "idempotency-key" in first.call.headers, _ending(first)
         if ending == "deferred" and not has_key:
             return
@@ -255,7 +257,7 @@ def _at_once(call: TppCall) -> TppCall:
 
 
 def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
-    """Return a call as accepted. Include its outcome unless the response is deferred."""
+    """Return the record of an accepted call, with the outcome unless the response is deferred."""
     if status == 202:
         return Accepted(call, body["request_id"])
     outcome = {"state": "done" if status == 200 else "failed", "body": body}

@@ -1,4 +1,4 @@
-"""An AISP that reads accounts immediately or deferred, and faults of the bank such as downtimes and read limits."""
+"""Test helpers: an AISP that makes immediate and deferred reads, and bank conditions such as downtimes and limits."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,12 +51,12 @@ class Aisp:
         return self.read()
 
     def fail(self, times: int = FAILURES) -> None:
-        """Read ``times`` times at an unreachable bank. The failures do not open the circuit of the bank."""
+        """Read accounts ``times`` times from an unreachable bank, and check that no open circuit refuses a read."""
         for _ in range(times):
             assert "retry-after" not in self.list_accounts(UNREACHABLE).headers
 
     def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
-        """Read ``times`` times, up to the limit of unattended reads."""
+        """Make ``times`` successful unattended reads, by default as many as the limit allows."""
         for _ in range(times):
             answer = self.read(call, **query)
             assert answer.status == 200, answer

@@ -7,7 +7,7 @@ from tests.openbanking.kit import IBAN
 from tests.openbanking.specification import TABLES, Member
 
 MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
-"""An empty text in these members of version 1 means that they are absent."""
+"""The members of version 1 in which an empty text means that the member is absent."""
 
 NO_TEXT: dict[str, Any] = {"a number": 7, "true": True, "a list": [], "an object": {}}
 NO_LIST: dict[str, Any] = {"an object": {}, "a text": "x", "a number": 7}
@@ -127,7 +127,7 @@ def meaning(member: Member) -> str:
 
 
 def refused_values(member: Member, *, in_query: bool) -> dict[str, Any]:
-    """Return invalid values of a request member by description. Values for a query are texts."""
+    """Return invalid values of a request member by description. For a query parameter, return only texts."""
     refused = _BY_MEANING[meaning(member)](member) | _too_long(member)
     if member.requirement == "M" and not in_query and member.name != "payment_scheme":
         refused = {**refused, "null": None}
@@ -159,7 +159,10 @@ _BY_MEANING: dict[str, Any] = {
 PAYMENT_ASKED_FOR = TABLES[2]["/v2_payment_single_status"].request[0]
 LONGEST_PAYMENT_ID = 1024
 LONGEST_ID = 255
-"""An id that a bank made longer than its table says is handed on, so it has to be possible to ask for it."""
+"""The maximum length of an account id or payment id in a request.
+
+The limit exceeds the documented length, because a bank may issue longer ids and the hub passes them on.
+"""
 
 
 def _too_long(member: Member) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from tests.causeway import Causeway
 from tests.openbanking.faults import items, table_of
 
 Counts = dict[str, dict[str, int]]
-"""By bank and service, what is not zero: ``{"ALPHGB21 AISP": {"calls": 1}}``."""
+"""The counts above zero, by bank and service: ``{"ALPHGB21 AISP": {"calls": 1}}``."""
 BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 LATER = {"prefer": "respond-async"}
 

@@ -29,13 +29,13 @@ from tests.kit.source_code import (
 )
 
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
-"""The packages that decide requests and deliveries of open banking."""
+"""The packages that process the requests and deliveries of open banking."""
 CARDS = "chalicelib.cards"
-"""The package that decides those of the card API."""
+"""The package that processes the requests and deliveries of the card API."""
 _DELIVERY = "chalicelib.delivery"
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup", "chalicelib.sandbox_clock")
 _GUESTS = ("infra", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
-"""Packages that the service itself does not depend on."""
+"""The packages on which the service does not depend."""
 _CALLS_NOBODY = "wait"
 
 
@@ -168,7 +168,7 @@ def _mentioned(owner: str, node: ast.AST) -> Iterator[tuple[str, str]]:
 
 @cache
 def _kinds() -> dict[str, set[str]]:
-    """Return the classes by the names of members, arguments, properties, results and aliases."""
+    """Map the names of members, arguments, properties, results and aliases to the names of their classes."""
     found: dict[str, set[str]] = {}
     nodes = [node for module in MODULES for node in ast.walk(tree(module))]
     for node in nodes:
@@ -189,7 +189,7 @@ def _kinds() -> dict[str, set[str]]:
 
 
 def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield the names that refer to members.
+    """Yield pairs of a variable and the member that is assigned to the variable.
 
     For example, the assignment ``flow = hub().openbanking.token_flow`` yields ``flow`` and ``token_flow``.
     """
@@ -207,7 +207,9 @@ def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
-    """Yield the calls of a service. If a call passes the service or its methods on, yield the outermost such call."""
+    """Yield the calls of a service. If a call receives the service or a method of the service as an argument, yield the
+    outermost call that receives this argument.
+    """
     if isinstance(node, ast.Call):
         name = _called(service, node)
         hands_on = name is None and any(_hands_on(service, inner) for inner in _passed(node))
@@ -222,7 +224,7 @@ def _sites(service: Service, module: str, node: ast.AST) -> Iterator[Site]:
 
 
 def _is_followed(module: str, call: ast.Call) -> bool:
-    """Return whether a call or ``partial`` targets a function or class of the packages, which is analysed itself."""
+    """Return whether a call or ``partial`` targets a function or class of the analysed packages."""
     is_partial = isinstance(call.func, ast.Name) and call.func.id == "partial"
     function = call.args[0] if is_partial else call.func
     match function:
@@ -254,7 +256,7 @@ def _passed(call: ast.Call) -> list[ast.AST]:
 
 
 def _hands_on(service: Service, node: ast.AST) -> bool:
-    """Return whether a node refers to a service or to a method of the service without a call."""
+    """Return whether a node refers to a service, or refers to a method of the service without calling the method."""
     match node:
         case ast.Call(func=ast.Attribute(value=value)) if _called(service, node) is None:
             return any(_hands_on(service, inner) for inner in [value, *_passed(node)])

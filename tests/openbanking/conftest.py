@@ -12,7 +12,7 @@ from tests.openbanking.relay import Relay
 def relay(shared_causeway: Causeway) -> Iterator[Relay]:
     """Run one service for all tests of a module, with a client and a bearer per version.
 
-    Do not combine with ``causeway``.
+    Do not use this fixture together with the fixture ``causeway``.
     """
     causeway = shared_causeway.again()
     relay = Relay(causeway)

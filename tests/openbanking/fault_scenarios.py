@@ -29,11 +29,11 @@ Scenario = Callable[[Causeway], Run]
 
 _ROUNDS = 16
 _PART_BYTES = 400
-"""So short that an order is kept in parts."""
+"""A maximum part size that is small enough to store an order in several parts."""
 _REPAIRS = 2
-"""The scenarios in which a call meets a fault that does not last: the store repairs it, unnoticed by its caller."""
+"""How often a call of a scenario is tested with a temporary fault, which the store repairs without an error."""
 _LASTING = 4
-"""The scenarios in which it meets one that lasts, of each kind."""
+"""How often a call of a scenario is tested with each kind of lasting fault."""
 
 
 class InMemory(Queue):
@@ -76,7 +76,7 @@ class Scenarios:
         self._hit: Counter[tuple[str, bool, Hit]] = Counter()
 
     def __call__(self, *variants: Any) -> Callable[[Callable[..., Run]], Callable[..., Run]]:
-        """Register a scenario once for each variant. A variant is a set of arguments that follow the service."""
+        """Register a scenario once for each variant. A variant is a set of additional arguments of the scenario."""
 
         def register(make: Callable[..., Run]) -> Callable[..., Run]:
             for variant in variants or ((),):
@@ -135,7 +135,7 @@ class Scenarios:
 
 
 scenario = Scenarios()
-"""The scenarios of requests; those of jobs are apart."""
+"""The scenarios of requests. Scenarios of jobs are registered separately."""
 
 
 def _faults(causeway: Causeway, untouched: Fault) -> Iterator[tuple[Fault, Hit]]:
@@ -203,7 +203,10 @@ def status_of_consent(causeway: Causeway) -> str:
 
 
 def records(causeway: Causeway, kind: str = "") -> list[dict[str, Any]]:
-    """Return the recorded deliveries, optionally of one kind. Check that each is complete, and indexed if it is due."""
+    """Return the recorded deliveries, optionally of one kind. Check that every record is complete and every due record
+    is
+    indexed.
+    """
     kept = items(causeway, "deliveries")
     found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]
     for record in found:

@@ -25,7 +25,7 @@ from tests.openbanking.call_sites import STORE, Service, Site, site_at
 
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
-"""The tables that requests of open banking write."""
+"""The tables that open banking requests write to."""
 _STORE = "chalicelib.foundation.dynamodb.store"
 
 
@@ -102,7 +102,9 @@ class Fault:
         return answer
 
     def _is_struck(self, method: FrameType) -> bool:
-        """Return whether the fault affects this DynamoDB call. Retries have the same call of the store."""
+        """Return whether the fault affects this DynamoDB call. A lasting fault also affects retries by the same store
+        method.
+        """
         counted = [call for call in self.calls if self.operation in ("", call.operation)]
         if self._struck is None and len(counted) == self.number:
             self._struck, self.hit = method, self.calls[-1]

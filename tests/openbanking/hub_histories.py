@@ -1,4 +1,4 @@
-"""Random histories of a client, a bank and an operator, in which each step is compared with a model."""
+"""Random sequences of actions of a client, a bank and an operator. Each step is compared with a model."""
 
 import sys
 import uuid
@@ -23,11 +23,13 @@ from tests.openbanking.payments import PATHS, order
 _MOST_CONSENTS = 4
 which = st.integers(0, 31)
 lost = st.sampled_from([None, None, None, ("before", 1), ("after", 1), ("after", 2)])
-"""A transaction whose answer is lost, before or after it was carried out."""
+"""The simulated fault of a call: the number of the affected transaction, and whether the fault occurs before or after
+the transaction is applied. ``None`` means no fault.
+"""
 
 
 class HubHistory(HubParties):
-    """A history of a client's consents and payments at a bank of one version."""
+    """A random sequence of actions on a client's consents and payments at a bank of one version."""
 
     @initialize(one_time=st.booleans())
     def begin(self, one_time: bool) -> None:
@@ -106,7 +108,7 @@ class HubHistory(HubParties):
 
     @rule(which=which, again=st.sampled_from([False, False, True]), lost=lost)
     def redeem(self, which: int, again: bool, lost: Any) -> None:
-        """Redeem an unused or a used code."""
+        """Redeem an unused code, or redeem a used code again."""
         codes = [each for each in self.model["consents"].values() if each["is_redeemed"] == again]
         if not codes:
             return
@@ -235,7 +237,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["sent"])
     @rule(payment=which, status=which, times=st.sampled_from([1, 1, 2]), lost=lost)
     def report(self, payment: int, status: int, times: int, lost: Any) -> None:
-        """Report a status: before the payment is known, twice, or after the final status."""
+        """Report a payment status: before the payment is recorded, twice, or after a final status."""
         payment_id = f"P-{payment % (self.model['sent'] + 1) + 1}"
         reported: Any = pick(STATUSES[self.version], status)
         headers = {"x-request-id": str(uuid.uuid4())}
@@ -266,7 +268,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(days=st.sampled_from([1, 8, 173]))
     def days_pass(self, days: int) -> None:
-        """Let days pass. Afterwards the PSU approves a new consent."""
+        """Advance the clock by some days and approve a new consent afterwards."""
         self._deliver_all()
         self._advance(days * DAY)
         self.consent_to(False)
@@ -274,7 +276,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model.has_notices)
     @rule()
     def announce(self) -> None:
-        """Run the job that announces the end of consents."""
+        """Run the job that records events about the end of consents."""
         self.causeway.hub.openbanking.call(record_due_events)
         self.model.announce()
 

@@ -1,4 +1,4 @@
-"""The parties of a client's history: an event receiver, a scripted bank, and the selection of consents."""
+"""The participants of a test history: a client with an event receiver, and a scripted bank."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ READS = {1: "/accounts", 2: "/v2_accounts"}
 
 
 class HubParties(RuleBasedStateMachine):
-    """A client with its event receiver, and a scripted bank with the requests that it received."""
+    """A client with an event receiver, and a scripted bank that records the requests that it receives."""
 
     def __init__(self, first: Causeway, version: int) -> None:
         super().__init__()

@@ -24,15 +24,19 @@ BANK: dict[int, dict[str, Result]] = {
     1: {"gone": (502, 4005), "url": (400, 4301), "saved": (409, 4205), "payment": (400, 4001)},
     2: {"gone": BLOCKED, "url": WRONG, "saved": WRONG, "payment": WRONG},
 }
-"""The answers to banks, by version."""
+"""The error responses to bank calls, by API version."""
 FIRST = {1: 1, 2: "RCVD"}
 STATUSES: dict[int, list[Any]] = {1: [0, 1, 2, 4], 2: ["ACSP", "PDNG", "RJCT", "ACSC", "ACCC"]}
 AFTER_FINAL: dict[Any, list[Any]] = {2: [], 4: [], "RJCT": [], "ACCC": [], "ACSC": ["ACCC"]}
-"""The statuses that may follow a final status."""
+"""The statuses that may follow a final payment status."""
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 OPEN, CODE, ACCESS, AGAIN, CONSENT, NOTICE = 30 * MINUTE, 10 * MINUTE, HOUR, MINUTE, 180 * DAY, 7 * DAY
-"""Lifetimes of requests, codes, access tokens, repeats of a refresh and consents; the notice before a consent ends."""
+"""Time limits in seconds.
+
+They are the lifetimes of requests, codes, access tokens and consents, the retry window of a refresh, and the period
+between the notice of a consent's end and the end.
+"""
 EARLY, KEPT, IN_PROGRESS = 15 * MINUTE, DAY, 30
 
 
@@ -187,7 +191,9 @@ class Model(dict[str, Any]):
         return kept if kept and self["now"] < kept["until"] else None
 
     def repeat(self, consent: Consent, access: str, key: str, body: str) -> Result | None:
-        """Return the response to a payment that does not reach the bank, or ``None`` for a bank call."""
+        """Return the response to a payment request that the hub answers without a bank call, or ``None`` for a bank
+        call.
+        """
         result, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
         is_spent = consent["status"] == "spent"
         if result != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):

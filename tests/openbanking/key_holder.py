@@ -34,7 +34,7 @@ SIZES: Mapping[str, tuple[Any, Any]] = {
 
 
 class Rules(JWSRegistry):
-    """A registry that allows any algorithm, without joserfc's limit on the size of headers."""
+    """A joserfc registry that allows any algorithm and does not limit the size of headers."""
 
     max_header_length = 10_000
 
@@ -142,7 +142,7 @@ class KeyHolder:
         return causeway.tpp.call("POST", "/tpp/token", form=sent, client_id="", headers=headers)
 
     def tokens(self, causeway: Causeway, version: int = 2) -> Any:
-        """Run an authorization to bound tokens. Return the token response."""
+        """Run an authorization and obtain bound tokens. Return the token response."""
         answer = self.redeem(causeway, self.code(causeway, version))
         assert answer.status == 200, answer
         return answer.body
@@ -167,7 +167,7 @@ def _encoded(content: bytes) -> bytes:
 
 
 def hashed(token: str) -> str:
-    """Return the ``ath`` of a token."""
+    """Return the base64url-encoded SHA-256 hash of a token, which is the claim ``ath`` of a DPoP proof."""
     return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()).rstrip(b"=").decode()
 
 

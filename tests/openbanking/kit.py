@@ -1,4 +1,4 @@
-"""The parties of open banking in tests: a TPP that calls the service, scripted banks, and the PSU."""
+"""Test doubles for open banking: a TPP that calls the service, scripted banks, and the PSU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 IBAN = "GB33BUKB20201555555555"
-"""The account that the PSU approves."""
+"""The IBAN of the account that the PSU approves."""
 LATER = {"prefer": "respond-async"}
 UNREACHABLE = NotReached("no connection could be made")
 TOKEN = {1: "access_token", 2: "accessToken"}
@@ -51,9 +51,9 @@ class Bank:
     received: list[ReceivedRequest] = field(default_factory=list)
     answers: dict[str, Callable[[ReceivedRequest], Any]] = field(default_factory=dict)
     causeway: Causeway = field(init=False, repr=False)
-    """The service that it calls."""
+    """The service that the bank calls."""
     version: int = field(init=False)
-    """The protocol version that it speaks."""
+    """The API version that the bank uses."""
 
     def __post_init__(self) -> None:
         self.version = self.record.api_version
@@ -100,7 +100,7 @@ class Bank:
         return self.causeway.call("POST", base + path, body, present, identity)
 
     def spell(self, name: str) -> str:
-        """Return the name of a member in the notation of the bank's version."""
+        """Return the name of a member in the spelling of the bank's API version."""
         return name if self.version == 1 else camel_case(name)
 
     def consent_body(self, url: str, **members: Any) -> dict[str, Any]:
@@ -263,7 +263,7 @@ class Poller:
 
 @dataclass(frozen=True)
 class Consented:
-    """A saved consent as the bank knows it. ``query`` is the query of the callback URL."""
+    """The data that a bank has about a saved consent. ``query`` is the query of the callback URL."""
 
     request_url: str
     callback_url: str

@@ -86,7 +86,7 @@ WORST_ACCEPTED = {
     + f'<path marker-mid="url(#r)" d="M0 0{"h1v1" * 3_500}"/>',
     "texts": f'<text id="a" y="200" font-size="300" stroke="red" stroke-width="50">{"W" * 20_000}</text>' + uses(5),
 }  # fmt: skip
-"""Drawings that cost nearly as much as a logo may, by what costs it."""
+"""Drawings with almost the maximum rendering cost of a logo, by the kind of content that causes the cost."""
 
 
 USUAL = {
@@ -122,4 +122,4 @@ USUAL = {
         '<g fill="url(#g)"><defs><linearGradient id="g"><stop/></linearGradient></defs><path d="M0 0h9v9z"/></g>'
     ),
 }
-"""Drawings as drawing programs write them."""
+"""Typical SVG output of drawing programs."""

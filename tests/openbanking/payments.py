@@ -109,7 +109,10 @@ class Pisp:
         return pisp
 
     def bank_accepts_all(self) -> None:
-        """Script the bank to accept orders as P-1, P-2 and so on. Orders with the same X-Request-Id are one order."""
+        """Make the bank accept all orders, with the payment ids P-1, P-2 and so on. Orders with the same X-Request-Id
+        count as
+        one order.
+        """
         self.bank.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: payment_answer(
             self.version, self._payment_id(sent)
         )
@@ -161,7 +164,7 @@ class Pisp:
         return self.causeway.tpp.call("GET", f"/tpp/payment_status?{query}{bic}", bearer=self.bearer)
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
-        """Report a status as the bank."""
+        """Report a payment status in the role of the bank."""
         members = {"payment_id": payment_id, "payment_status": status}
         body = {self.bank.spell(name): value for name, value in members.items()}
         return self.bank.call("/payments/status", body, headers=headers)

@@ -1,4 +1,4 @@
-"""A service with bearers for every scope, which makes the calls of all webhooks. The tests of a module share it."""
+"""A service, shared by the tests of a module, that has bearers for every scope and makes the calls of all webhooks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,7 +139,7 @@ def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
 
 
 def details_of(answer: Answer) -> str:
-    """Return the bank's message in a 502."""
+    """Return the bank's message in an error with status 502."""
     status, code, (additional,) = error_of(answer)
     assert (status, code, additional["code"]) == (502, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC"), answer
     details: str = additional["details"]

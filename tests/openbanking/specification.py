@@ -3,8 +3,8 @@
 A line is a member, its requirement (M mandatory, O optional, C conditional), its type (A letters, AN printable text, N
 digits, B boolean, LIST, OBJECT) and its maximum length, if any. ``payments[].amount`` is a member of every entry of a
 list. Members of a record without requirements are mandatory, except ``additional_data``, which contains the bank's own
-data. A version 2 creditor is mandatory here, since at least one of its numbers is. A version 1 ``paginator`` is an
-object here, as in responses to the TPP.
+data. A version 2 creditor is mandatory in these tables, because at least one account number of the creditor is
+mandatory. A version 1 ``paginator`` is an object in these tables, as in responses to the TPP.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ IDENTIFIERS = (
     "account_number",
     "sort_code",
 )
-"""Besides ``id`` of type AN."""
+"""The names of the identifiers, in addition to members ``id`` of type AN."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Member:
 
     @property
     def identifies(self) -> bool:
-        """Return whether the member is an identifier. In bank responses, an identifier may be a whole JSON number."""
+        """Return whether the member is an identifier. In bank responses, an identifier may be a JSON integer."""
         return self.name in IDENTIFIERS or (self.name == "id" and self.type == "AN")
 
     @property

@@ -226,7 +226,9 @@ def test_rs256_is_refused_even_with_the_clients_own_key(causeway: Causeway) -> N
 def test_an_assertion_with_the_kid_of_another_client_is_refused(
     causeway: Causeway, tpp: KeyHolder, thief: KeyHolder
 ) -> None:
-    """The attacker is another registered client, which signs for the target's client_id with its own key."""
+    """The attacker is another registered client that signs an assertion for the target's client_id with the attacker's
+    key.
+    """
     victim = causeway.tpp.client
     thief.kid = "thief"
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="thief@example.com", title="Thief").client
@@ -301,7 +303,7 @@ def test_a_used_request_uri_is_refused(causeway: Causeway, tpp: KeyHolder) -> No
 
 
 def test_authorization_responses_and_errors_contain_the_issuer(causeway: Causeway, tpp: KeyHolder) -> None:
-    """Every authorization response contains the issuer (RFC 9207), also in errors."""
+    """Every authorization response contains the issuer (RFC 9207), including error responses."""
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))
     refused = open_pushed(causeway, tpp.push(causeway, state="abc").body["request_uri"]).headers["location"]
@@ -344,7 +346,7 @@ def test_bound_tokens_require_their_key_after_the_profile_is_removed(causeway: C
     assert answered(causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
 
 
-def test_authorization_request_from_before_the_fapi2_profile_is_refused(causeway: Causeway) -> None:
+def test_authorization_request_made_before_the_client_had_the_profile_fapi2_is_refused(causeway: Causeway) -> None:
     """The request was neither pushed nor protected by a code challenge."""
     url = causeway.tpp.authorize(2)["redirect_url"]
     secure(causeway, KeyHolder(), security_profile="fapi2")
@@ -353,7 +355,9 @@ def test_authorization_request_from_before_the_fapi2_profile_is_refused(causeway
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(url)).status == 400
 
 
-def test_a_code_from_before_the_profile_without_a_code_challenge_is_refused(causeway: Causeway, lines: Lines) -> None:
+def test_a_code_issued_before_the_profile_was_set_without_a_code_challenge_is_refused(
+    causeway: Causeway, lines: Lines
+) -> None:
     code, holder = causeway.psu.approve(2).query["code"], KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
 

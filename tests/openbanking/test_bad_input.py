@@ -16,7 +16,7 @@ from tests.openbanking.kit import CONSENT_IDS, IBAN, TOKEN, TOKENS, URL, VERSION
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
 
 costly = settings(relaxed, max_examples=20)
-"""For examples that begin with a whole journey."""
+"""Hypothesis settings for tests in which every example begins with a complete authorization."""
 
 
 VERIFIER = "v" * 43

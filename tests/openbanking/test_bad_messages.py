@@ -15,7 +15,7 @@ from tests.openbanking.odd_input import documented, json_value, near, odd_text, 
 from tests.openbanking.relay import Relay, error_of, json_bytes
 
 short = settings(relaxed, max_examples=12)
-"""Per row: there are many."""
+"""Hypothesis settings with few examples, for tests that run for each of many webhooks."""
 
 
 @st.composite

@@ -133,7 +133,7 @@ def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: 
 
 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
-def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_two(warm: Causeway, query: str) -> None:
+def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_takes_two(warm: Causeway, query: str) -> None:
     with record_calls(warm) as calls:
         assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
@@ -240,7 +240,7 @@ def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Cause
     assert calls == ["BatchGetItem"]
 
 
-def test_a_failed_limited_read_takes_three_round_trips_and_one_with_an_open_circuit(warm: Causeway) -> None:
+def test_a_failed_limited_read_takes_three_round_trips_or_one_with_an_open_circuit(warm: Causeway) -> None:
     limit_reads(warm)
     aisp = Aisp(warm, 2)
     aisp.bank_answers(NotReached("no connection"), "/v2_accounts")
@@ -375,7 +375,7 @@ def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str)
 
 
 @VERSIONS
-def test_a_status_report_takes_three_round_trips_and_two_without_a_change(warm: Causeway, version: int) -> None:
+def test_a_status_report_takes_three_round_trips_or_two_without_a_status_change(warm: Causeway, version: int) -> None:
     pisp, request_id = Pisp(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
@@ -411,7 +411,10 @@ def test_daily_performance_takes_two_round_trips(warm: Causeway) -> None:
 
 ACCEPTED = ["BatchGetItem", "TransactWriteItems"]
 ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteItems"]
-"""The record with its body, the claim, what the sender reads, the outcome."""
+"""The storage operations of a delivery attempt.
+
+They read the record with its body, write the claim, read the data that the sender needs, and write the outcome.
+"""
 
 
 def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:

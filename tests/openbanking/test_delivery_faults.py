@@ -1,6 +1,6 @@
 """Tests of storage faults at every call of every job: no delivery is lost, and payments are sent at most once.
 
-After a fault, the time of the attempt expires and due deliveries are attempted again.
+After a fault, the time limit of the attempt passes and due deliveries are attempted again.
 """
 
 import contextlib
@@ -303,7 +303,10 @@ def send_a_deferred_payment_to_a_bank_that_reuses_its_payment_id(causeway: Cause
 
 
 def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
-    """Check that a one-time consent is restored and pays once if the bank was never reached, or else is spent."""
+    """Check that a one-time consent is restored if the bank was never reached, and is spent otherwise.
+
+    A restored consent must permit exactly one payment.
+    """
     assert status_of_consent(pisp.causeway) == ("authorised" if given_back else "spent")
     pisp.bank_answers(payment_answer(pisp.version))
     assert pisp.pay().status == (200 if given_back else 401)

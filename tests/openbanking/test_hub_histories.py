@@ -1,4 +1,4 @@
-"""Tests of random histories of consents, tokens, payments and events, compared with a model of the rules."""
+"""Tests of random sequences of actions on consents, tokens, payments and events, compared with a model of the rules."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ from tests.openbanking.kit import VERSIONS
 
 @VERSIONS
 def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
-    """Every run uses the same 12 histories."""
+    """Every run uses the same 12 random sequences of actions."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 
@@ -32,7 +32,7 @@ def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Cau
 @pytest.mark.faults
 @VERSIONS
 def test_one_hundred_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
-    """Every run uses 100 random histories."""
+    """Every run uses 100 new random sequences of actions."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 
@@ -115,7 +115,11 @@ DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubHistory], None], str]] = {
         "the consents are",
     ),
 }
-"""The replaced function, its replacement, the steps that reveal the defect, and the failure."""
+"""The injected defects by description.
+
+A defect consists of the object and attribute to replace, the replacement, the steps that reveal the defect, and the
+expected failure message.
+"""
 
 
 def run_steps(history: HubHistory, steps: Callable[[HubHistory], None]) -> None:

@@ -62,7 +62,7 @@ def test_measuring_a_webhook_without_a_service_raises_lookup_error() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_an_answered_call_counts_once_in_its_service(causeway: Causeway, row: Any) -> None:
+def test_an_answered_call_counts_once_for_its_service(causeway: Causeway, row: Any) -> None:
     relay = Relay(causeway)
     relay.call(row)
 
@@ -208,7 +208,7 @@ def test_a_call_that_needs_no_bank_request_is_not_counted(causeway: Causeway, pa
 
 
 @BOTH_VERSIONS
-def test_bank_duration_counts_in_the_second_of_the_request_separately_from_hub_duration(
+def test_bank_duration_is_counted_separately_from_hub_duration_in_the_second_of_the_request(
     causeway: Causeway, version: int
 ) -> None:
     aisp = Aisp(causeway, version)
@@ -243,7 +243,7 @@ def test_bank_duration_counts_in_the_second_of_the_request_separately_from_hub_d
     ],
     ids=["answered", "not reached", "refused"],
 )
-def test_a_deferred_call_counts_when_accepted_and_its_attempts_count_only_at_the_bank(
+def test_a_deferred_call_counts_on_acceptance_and_its_attempts_count_as_bank_requests_only(
     causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     bearer = causeway.tpp.tokens(version)["access_token"]

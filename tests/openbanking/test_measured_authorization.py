@@ -1,4 +1,4 @@
-"""Tests of measurements of consents, from the authorization endpoint to the end, and of calls that are not counted."""
+"""Tests of the measurements of authorization, token and revocation calls, and of calls that are not counted."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -84,7 +84,7 @@ def test_misuse_of_a_code_or_refresh_token_counts_as_a_caller_failure(causeway: 
     assert measure_counts(causeway, lambda: causeway.tpp.call("POST", "/tpp/token/revoke", {"token": "unknown"})) == {}
 
 
-def test_redirects_of_the_oauth_authorize_endpoint_count_their_failures(causeway: Causeway) -> None:
+def test_failures_that_the_oauth_authorize_endpoint_returns_as_redirects_are_counted(causeway: Causeway) -> None:
     query = {"response_type": "code", "client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "state": "s"}
 
     def knock(scope: str) -> None:
@@ -121,7 +121,7 @@ def test_calls_from_banks_are_not_counted(causeway: Causeway, version: int) -> N
 
 
 @VERSIONS
-def test_the_operators_test_of_a_bank_is_not_counted(causeway: Causeway, version: int) -> None:
+def test_a_test_call_of_the_operator_to_a_bank_is_not_counted(causeway: Causeway, version: int) -> None:
     side = causeway.banks[version]
     for path in ("/accounts", "/v2_accounts"):
         side.answers[path] = lambda sent: error(version, 4200, 401)

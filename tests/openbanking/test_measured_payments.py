@@ -124,7 +124,7 @@ def test_a_payment_that_cannot_be_recorded_counts_as_a_hub_failure(causeway: Cau
 
 @VERSIONS
 @KINDS
-def test_a_deferred_payment_counts_when_accepted_and_its_attempt_counts_only_at_the_bank(
+def test_a_deferred_payment_counts_on_acceptance_and_its_attempt_counts_as_a_bank_request_only(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)

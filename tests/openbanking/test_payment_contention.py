@@ -53,7 +53,9 @@ class Contest:
         self.bank.answers[WEBHOOK[version]] = self._take
 
     def pay(self, request_id: str) -> list[Any]:
-        """Pay from all callers, alternating the TPPs. Return the responses, refusals and storage errors."""
+        """Make payments from all callers in parallel, alternating the TPPs. Return the responses, refusals and storage
+        errors.
+        """
         return at_once([partial(self._paid, number, request_id) for number in range(MANY)])
 
     def spent(self) -> int:
@@ -110,7 +112,7 @@ def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_50_parallel_orders_with_one_request_id_spend_one_one_time_consent(causeway: Causeway, version: int) -> None:
+def test_50_parallel_orders_with_one_request_id_spend_only_one_consent(causeway: Causeway, version: int) -> None:
     contest = Contest(causeway, version, "one_time")
 
     answers = contest.pay(str(uuid.uuid4()))

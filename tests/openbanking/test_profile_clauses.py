@@ -15,7 +15,7 @@ from tests.openbanking.key_holder import BASE, VERIFIER, KeyHolder, approve_push
 from tests.openbanking.kit import VERSIONS
 
 SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
-"""256 bits in base64url."""
+"""The pattern of 256 random bits in base64url."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_profile_requires_a_key_or_a_certificate(causeway: Causeway, method:
 
 
 @VERSIONS
-def test_unbound_tokens_from_before_the_profile_are_refused(causeway: Causeway, version: int) -> None:
+def test_unbound_tokens_issued_before_the_profile_was_set_are_refused(causeway: Causeway, version: int) -> None:
     tokens, holder = causeway.tpp.tokens(version), KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
 
@@ -69,7 +69,7 @@ def test_a_pushed_request_requires_the_response_type_code(
 
 
 @pytest.mark.parametrize("wrong", [{"code_verifier": None}, {"code_verifier": VERIFIER[::-1]}, {"redirect_uri": None}])
-def test_redeeming_a_code_requires_its_verifier_and_redirect_uri(
+def test_redeeming_a_code_requires_the_code_verifier_and_the_redirect_uri(
     causeway: Causeway, holder: KeyHolder, wrong: dict[str, Any]
 ) -> None:
     code = holder.code(causeway)
@@ -79,7 +79,7 @@ def test_redeeming_a_code_requires_its_verifier_and_redirect_uri(
 
 
 @VERSIONS
-def test_every_authorization_response_names_the_issuer(causeway: Causeway, holder: KeyHolder, version: int) -> None:
+def test_every_authorization_response_contains_the_issuer(causeway: Causeway, holder: KeyHolder, version: int) -> None:
     url = open_pushed(causeway, holder.push(causeway, version).body["request_uri"]).headers["location"]
     asked = (
         causeway.banks[version].call("/init_authorization", {"request_url" if version == 1 else "requestUrl": url}).body
@@ -125,7 +125,7 @@ def test_credentials_have_256_random_bits(causeway: Causeway, holder: KeyHolder)
     assert len(set(secrets)) == len(secrets)
 
 
-def test_the_key_set_lists_each_kid_once_and_no_key_links(causeway: Causeway) -> None:
+def test_the_key_set_contains_each_kid_once_and_no_links_to_keys(causeway: Causeway) -> None:
     keys = causeway.call("GET", "/.well-known/jwks.json").body["keys"]
 
     assert len({key["kid"] for key in keys}) == len(keys) > 0

@@ -1,4 +1,4 @@
-"""Tests of parallel unattended reads in several processes: exactly the permitted number reaches the bank."""
+"""Tests of parallel unattended reads in several processes: exactly the permitted number of reads reaches the bank."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -112,7 +112,7 @@ def test_a_refresh_returns_the_same_refresh_token(causeway: Causeway, tpp: KeyHo
     assert tpp.refresh(causeway, first["refresh_token"]).status == 200
 
 
-def test_a_refresh_fails_when_the_consent_is_revoked_meanwhile(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_a_refresh_fails_when_the_consent_is_revoked_during_the_refresh(causeway: Causeway, tpp: KeyHolder) -> None:
     tokens = tpp.tokens(causeway)
 
     def end_consent() -> None:

@@ -79,7 +79,7 @@ def test_a_bank_body_with_invalid_utf_8_returns_400(
 SPOILT_CLAIMS: list[dict[str, Any]] = [{name: HALF} for name in ("iss", "sub", "aud", "jti", "exp", "iat", "nbf", HALF)]
 SPOILT_PROOFS: list[dict[str, Any]] = [{name: HALF} for name in ("jti", "htm", "htu", "iat", "ath", "nonce", HALF)]
 AUTHENTICATED = (*PROOF_ROUTES, "/tpp/authorize")
-"""The calls of a client that proves itself, and takes a proof for what it will get."""
+"""The calls in which the client authenticates with an assertion and can bind the result to the key of a proof."""
 
 
 @pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
@@ -156,7 +156,7 @@ def test_basic_credentials_with_invalid_utf_8_return_401(causeway: Causeway, pai
 
 
 def test_a_stored_response_with_a_lone_surrogate_is_returned_unchanged(causeway: Causeway) -> None:
-    """Earlier versions stored lone surrogates as escapes."""
+    """Earlier releases stored lone surrogates as escape sequences."""
     claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
     stored = causeway.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
     item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}

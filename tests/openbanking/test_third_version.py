@@ -1,4 +1,4 @@
-"""Tests of a synthetic third version of the bank protocol, which only has to be registered."""
+"""Tests of an artificial third version of the bank API. A new version needs only a registration."""
 
 import uuid
 from collections.abc import Iterator

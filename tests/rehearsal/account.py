@@ -1,4 +1,4 @@
-"""Reads the resources of an AWS account from the emulator."""
+"""Functions that read the resources of an AWS account from the emulator."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,10 @@ _LAMBDA = f"arn:aws:lambda:{REGION}:{NUMBER}"
 
 
 def functions(stage: str) -> dict[str, dict[str, Any]]:
-    """Map the short name of each of a stage's functions to the function and its tags. The REST API's name is empty."""
+    """Map the short name of each function of a stage to the function with its tags.
+
+    The function of the REST API has an empty short name.
+    """
     client = boto3.client("lambda")
     found = client.get_paginator("list_functions").paginate().search("Functions[]")
     own = {name: each for each in found if (name := short(each["FunctionName"], stage)) is not None}

@@ -1,4 +1,5 @@
-"""Runs Chalice with a client that makes its documents acceptable to moto and records its calls.
+"""A program that runs Chalice with a modified AWS client. The client adapts Chalice's documents to moto and records
+calls.
 
 AWS accepts Chalice's Swagger 2.0 unchanged; moto requires OpenAPI 3 and a description.
 """
@@ -13,9 +14,9 @@ from botocore.session import Session
 from chalice.cli import factory, main
 
 CALLS = "REHEARSED_CALLS"
-"""The variable that names the file of calls: one a line, a service and an operation."""
+"""The environment variable with the path of the file of recorded calls. Each line has a service and an operation."""
 FAILING = "REHEARSED_FAILURE"
-"""The variable that names an operation before which Chalice breaks off."""
+"""The environment variable with the name of an operation. Chalice fails before a call of this operation."""
 
 _create = factory.create_botocore_session
 

@@ -1,7 +1,7 @@
 """The emulator of ``make run`` with two additional operations for deployments: reading a layer version by its ARN, and
 reading the account's concurrency limit.
 
-``.venv/bin/python -m tests.rehearsal.emulator`` prints its address, and ends when its standard input closes.
+``.venv/bin/python -m tests.rehearsal.emulator`` prints the emulator's address, and ends when standard input closes.
 """
 
 import json

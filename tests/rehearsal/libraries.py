@@ -1,4 +1,4 @@
-"""Uses every library as the service does, with only the unpacked packages on the path.
+"""A script that uses every library as the service does, with only the unpacked packages on the path.
 
 Run this file without site-packages: ``python -I -S -B libraries.py CODE LAYER LOADED``. Standard input is a JSON array
 of the module names that the service imports. The script writes the paths of all loaded modules to the file ``LOADED``.

@@ -1,4 +1,4 @@
-"""Simulates Lambda: calls one handler with events, with only the unpacked packages on the path.
+"""A simulation of Lambda that calls one handler with events, with only the unpacked packages on the path.
 
 Run this file without site-packages: ``python -I -S -B runtime.py CODE LAYER HANDLER ANSWERS``. Standard input is a JSON
 array of the events. The script writes the responses and the loaded files to the file ``ANSWERS``.

@@ -8,7 +8,10 @@ from tests.bench.cold_start import Packages, imported, service_start, unpacked
 from tests.bench.comparison import Recorded, recorder
 
 MOST_BESIDES = {"relayed read: accounts": 450, "getAccounts": 550}
-"""Modules, those of the interpreter included."""
+"""The maximum number of modules that a cold start imports in addition to a minimal program, by request.
+
+Modules that the interpreter imports count.
+"""
 pytestmark = pytest.mark.rehearsal
 
 
@@ -19,7 +22,7 @@ def started() -> Iterator[tuple[Packages, dict[str, Recorded]]]:
 
 
 @pytest.mark.parametrize(("title", "most"), MOST_BESIDES.items())
-def test_a_cold_start_imports_few_modules_more_than_a_minimal_program(
+def test_a_cold_start_imports_few_modules_in_addition_to_a_minimal_program(
     started: tuple[Packages, dict[str, Recorded]], title: str, most: int
 ) -> None:
     packages, recorded = started

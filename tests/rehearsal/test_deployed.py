@@ -54,7 +54,9 @@ def test_every_deployed_function_has_the_configured_settings(deployed: Project, 
 
 
 @each_stage
-def test_every_role_trusts_lambda_and_has_only_its_policy(deployed: Project, stage: str) -> None:
+def test_every_function_role_trusts_lambda_and_has_only_the_policy_of_its_function(
+    deployed: Project, stage: str
+) -> None:
     own = {name: role for name, role in account.roles().items() if name.startswith(f"causeway-{stage}-")}
     (of_interface,) = [name for name in own if "ApiLogRole" in name]
     trust, policies, _ = own.pop(of_interface)

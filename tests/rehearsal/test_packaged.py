@@ -31,16 +31,16 @@ pytestmark = pytest.mark.rehearsal
 each_stage = pytest.mark.parametrize("stage", STAGES)
 MEGABYTE = 1024 * 1024
 ZIPPED, UNZIPPED = 50 * MEGABYTE, 250 * MEGABYTE
-"""What Lambda takes of one file that comes with a call, and of function and layer together."""
+"""The size limits of Lambda: for a zip file that is uploaded directly, and for unzipped function and layer together."""
 LAYER = 16_000_000
-"""Our own limit of the layer's zip file."""
+"""The project's own size limit for the layer's zip file, in bytes."""
 CACHE_TAG = f"cpython-{runtime.PYTHON.replace('.', '')}"
 MAGIC = (3571).to_bytes(2, "little") + b"\r\n"
-"""What Python 3.13 writes at the beginning of compiled modules; it does not take others."""
+"""The first bytes of a compiled module of Python 3.13, which does not load compiled modules with other first bytes."""
 UNCHECKED_HASH = (1).to_bytes(4, "little")
-"""The flags of a compiled module whose source is not looked at (PEP 552)."""
+"""The flags of a compiled module that Python loads without checking the source (PEP 552)."""
 GLIBC = (2, 34)
-"""The glibc of Amazon Linux 2023."""
+"""The glibc version of Amazon Linux 2023."""
 
 
 @cache

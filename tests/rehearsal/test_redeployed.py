@@ -27,7 +27,7 @@ LAID_ANEW = {
     "apigateway UpdateRestApi",
     "apigateway CreateDeployment",
 }
-"""What Chalice writes without looking whether it is the same, and a second time changes nothing."""
+"""The operations that Chalice repeats in every deployment, including deployments that change nothing."""
 ADDED = '''
 
 @delivery_jobs.schedule("cron(0 12 * * ? *)", name="spare")
@@ -74,7 +74,7 @@ def test_a_closed_endpoint_remains_closed_after_a_deployment(deployed: Project) 
 
 @contextmanager
 def with_another(project: Project) -> Iterator[None]:
-    """Add a function to the application for a while."""
+    """Add a function to the application within the block."""
     jobs, policy = project.root / "chalicelib/delivery/jobs.py", project.root / ".chalice/policy-dev-spare.json"
     code, config = jobs.read_text(encoding="utf-8"), project.config
     sweeping = project.root / ".chalice/policy-dev-sweep.json"

@@ -1,1 +1,1 @@
-"""Tests of the movable clock of the one-machine stack."""
+"""Tests of the clock of the one-machine stack, which an operator can advance."""

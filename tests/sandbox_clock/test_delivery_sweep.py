@@ -17,7 +17,7 @@ from tests.openbanking.kit import UNREACHABLE, always
 from tests.sandbox_clock.conftest import Operator
 
 MANY = 12
-"""Deliveries to each bank."""
+"""The number of deliveries to each bank."""
 PATH = "/revoke_token"
 
 

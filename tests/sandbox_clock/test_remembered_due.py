@@ -1,4 +1,4 @@
-"""Cached due times: they are read again after a write that could change them, and otherwise once a second."""
+"""Tests of cached due times. A due time is read again after a write that could change it, and after a second."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ def counts(causeway: Causeway) -> WriteCounts:
 
 
 class Question:
-    """A changeable due time that records each query and the queried limit."""
+    """A due time that tests can change. Each query is recorded with the queried limit."""
 
     def __init__(self) -> None:
         self.due: int | None = None

@@ -19,7 +19,7 @@ Answer = int | httpx.Response | BaseException
 
 
 def event(number: int, kind: str = "test", *, at: float | None = None, name: str = "") -> dict[str, Any]:
-    """Return an event that was recorded ``at`` this many seconds after the start."""
+    """Return an event that was recorded ``at`` seconds after the start."""
     time = utc(START + (number if at is None else at))
     body = {"type": kind, "timestamp": time.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
     text = json.dumps(body, ensure_ascii=False)
@@ -33,9 +33,9 @@ class EventLog:
     events: list[dict[str, Any]]
     page_size: int = 3
     answers: list[Answer] = field(default_factory=list)
-    """Answers in place of the next pages."""
+    """The responses to send instead of the next pages."""
     cursors: list[str | None] = field(default_factory=list)
-    """Those of all requests."""
+    """The cursors of all requests."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         after = request.url.params.get("after")

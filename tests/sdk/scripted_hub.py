@@ -76,7 +76,7 @@ def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Token
 
 @dataclass
 class Clock:
-    """A clock that advances only when its user sleeps."""
+    """A clock that advances only when its ``sleep`` is called."""
 
     seconds: float = START
     slept: list[float] = field(default_factory=list)

@@ -58,7 +58,7 @@ def test_an_authorization_contains_bank_scopes_and_state() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_a_code_verifier_is_sent_as_a_challenge_first_and_as_plain_text_at_redemption() -> None:
+def test_authorization_sends_a_code_challenge_and_redemption_sends_the_code_verifier() -> None:
     verifier = new_code_verifier()
     hub = ScriptedHub(answer(body=ASKED), token_answer())
     tpp = hub.tpp()

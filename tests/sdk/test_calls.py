@@ -43,7 +43,7 @@ METHODS: dict[str, list[Any]] = {
     "direct_payment_initiation": [Tpp.pay_direct],
     "payment_status": [Tpp.payment_status, Consent.payment_status],
 }
-"""The methods of each call; the first takes all of its parameters."""
+"""The SDK methods of each API call. The first method has all parameters of the call."""
 OTHERWISE = {
     "scope": "scopes",
     "authorization_code": "code",
@@ -54,14 +54,14 @@ OTHERWISE = {
     "Prefer": "prefer_async",
     "PSU-IP-Address": "psu",
 }
-"""Parameters that a method has under another name, or computes from it."""
+"""The parameters for which a method uses another name, or which a method computes from another parameter."""
 BY_ITSELF = {
     *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),
     *("DPoP", "dpop_jkt"),
 }
-"""Members that the client adds by itself."""
+"""The members that the client adds automatically."""
 NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hint": "ignored by the hub"}
-"""Parameters that no program needs."""
+"""The parameters that the SDK omits, each with the reason."""
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 OPERATIONS = {operation["operationId"]: operation for _, _, operation in document.operations()}
 TABLE = {name: call for name, call in vars(calls).items() if isinstance(call, Call)}

@@ -35,7 +35,7 @@ def native_rsa(bits: int) -> rsa.RSAPrivateKey:
 
 
 def native(algorithm: str, bits: int = 2048) -> Any:
-    """Return a key of the library cryptography. All RSA keys of one length are the same key."""
+    """Return a key of the library cryptography. For RSA, return the same key for each key length."""
     if algorithm == "PS256":
         return native_rsa(bits)
     return ec.generate_private_key(ec.SECP256R1()) if algorithm == "ES256" else ed25519.Ed25519PrivateKey.generate()

@@ -39,7 +39,10 @@ LOST: list[Any] = [
     httpx.WriteError("broken pipe"),
 ]
 GATEWAY = [502, 503, 504, 500, 520, 524, 599]
-"""524 is a proxy's "the origin got the request, and did not answer in time"."""
+"""The status codes of proxy errors.
+
+Status 524 means that the origin received the request and did not respond in time.
+"""
 
 
 def order(amount: Any = Decimal("12.50")) -> SinglePaymentV2:

@@ -34,7 +34,7 @@ class Figure:
 
     @property
     def row(self) -> str:
-        """Return a line of the table."""
+        """Return the metric as a line of the printed table."""
         goal = "not more" if self.goal is None else f"≤ {self.goal:,}"
         return f"{self.title:40} {self.value:6,}   {goal}"
 

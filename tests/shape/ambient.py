@@ -13,15 +13,15 @@ OF_THE_PROCESS = {
     "chalicelib.foundation.metrics.write_line",
     "chalicelib.foundation.security_refusals._metrics",
 }
-"""Attributes of modules that functions replace, and that are the same for all requests of a process."""
+"""Attributes of modules that functions replace and that have the same value for all requests of a process."""
 
 
 def ambient_contexts(modules: Sequence[Module]) -> list[str]:
     """Return the contexts by place and name.
 
-    Counted are each ``ContextVar``, each ``threading.local`` or object of a derived class, and each attribute of a
-    module or class that a function replaces, unless it is one of ``OF_THE_PROCESS``. State in objects that live as long
-    as the process, and in collections, is not detected.
+    The result contains each ``ContextVar``, and each ``threading.local`` or object of a derived class. It also contains
+    each attribute of a module or class that a function replaces, except the attributes in ``OF_THE_PROCESS``. State in
+    collections, and in objects that exist as long as the process, is not detected.
     """
     names = Names(modules)
     makers = {_CONTEXT} | names.subclasses(_LOCAL)

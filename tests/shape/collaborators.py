@@ -1,4 +1,4 @@
-"""Detects classes and factories that only store or bind other objects of the containers."""
+"""Functions that detect classes and factories that only store or bind other objects of the containers."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,9 @@ _PARTIAL = "functools.partial"
 
 
 class Collaborators:
-    """Finds classes that containers create, and classes and functions that consist only of objects of these classes."""
+    """A search for classes that containers create, and for classes and functions that combine only objects of these
+    classes.
+    """
 
     def __init__(self, modules: Sequence[Module]) -> None:
         self._names = Names(modules)
@@ -21,10 +23,11 @@ class Collaborators:
         self._containers = matching(modules, _CONTAINERS)
         self._others = [module for module in modules if module not in self._containers]
         self.made = {name for module in self._containers for name in self._made(module)} & self._classes.keys()
-        """The classes that the containers make or are given, and the containers, by their full names.
+        """The full names of the containers, and of the classes that containers create or receive.
 
-        These are the types of their parts and properties, of the parameters of their ``__init__``, and what they call
-        or hand to ``partial``.
+        These classes are the types of a container's parts and properties, the types of the parameters of ``__init__``,
+        and the
+        classes that a container calls or passes to ``partial``.
         """
 
     def dataclasses(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Modules of this repository, or source texts in tests: names and sizes of modules.
+"""Names and sizes of modules. The modules are those of this repository, or source texts in tests.
 
 ``Names`` resolves names to classes and functions through imports, aliases and tuples.
 """
@@ -58,7 +58,7 @@ def matching(modules: Iterable[Module], globs: tuple[str, ...]) -> list[Module]:
 
 
 Bindings = dict[str, list[ast.expr | str]]
-"""What the names of a module are bound to: expressions, or the full names of what is imported or defined."""
+"""The values of a module's names: expressions, or the full names of imported or defined objects."""
 _COLLECTIONS = {"tuple", "frozenset", "set", "list"}
 
 
@@ -74,7 +74,8 @@ class Names:
         """Return the full names (``package.module.Class``) that an expression names, or no names for a call.
 
         Tuples, unions and sums have the names of their parts, and generic types have the name of the type. Names that
-        no module here defines keep the name of their import, and builtins keep their own name.
+        no
+        module in ``modules`` defines keep the name of their import, and builtins keep their own name.
         """
         return frozenset() if expression is None else frozenset(self._named(module, expression))
 
@@ -180,7 +181,7 @@ def parameters(function: Function) -> list[ast.arg]:
 
 
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 40
-"""Lines of a module, and statements of a function."""
+"""The maximum number of lines of a module, and the maximum number of statements of a function."""
 
 
 def statements(modules: Iterable[Module]) -> int:

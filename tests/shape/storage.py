@@ -11,7 +11,7 @@ _WRITES = {"transact", "put", "update", "delete"}
 _NAMES = {"store", "_store"}
 _STORE_ERROR = "chalicelib.foundation.dynamodb.errors.StoreError"
 _OWN_ERRORS = ("chalicelib.foundation", "chalicelib.delivery", "chalicelib.demo_bank")
-"""Rooms that handle errors of the store as their own subject."""
+"""The packages that are permitted to handle store errors."""
 _SUPPRESS = "contextlib.suppress"
 _IDEMPOTENCY = "idempotency"
 

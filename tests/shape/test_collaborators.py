@@ -61,7 +61,7 @@ def test_a_dataclass_with_only_container_objects_is_counted(fields: str) -> None
     "fields",
     ["store: Store\n    amount: Money", "store: Store\n    seen: int", "store: Store = None", "pass", "'Nothing.'"],
 )
-def test_a_dataclass_with_fields_besides_container_objects_is_not_counted(fields: str) -> None:
+def test_a_dataclass_with_other_fields_than_container_objects_is_not_counted(fields: str) -> None:
     assert with_(f"@dataclass\nclass Flow:\n    {fields}").dataclasses() == []
 
 
@@ -85,7 +85,7 @@ def test_a_class_whose_constructor_takes_only_container_objects_is_counted() -> 
         "def use(self, store: Store) -> None: ...",
     ],
 )
-def test_a_class_that_takes_or_stores_other_objects_is_not_counted(init: str) -> None:
+def test_a_class_that_takes_or_stores_objects_outside_the_containers_is_not_counted(init: str) -> None:
     assert with_(f"class Flow:\n    {init}").classes() == []
 
 
@@ -99,7 +99,7 @@ def test_a_factory_that_takes_only_container_objects_is_counted(body: str) -> No
 
 
 @pytest.mark.parametrize("source", ["def act(store: Store): return store", "def act(): return lambda: 1"])
-def test_a_function_that_returns_another_value_is_not_counted_as_a_factory(source: str) -> None:
+def test_a_function_that_does_not_return_a_function_is_not_counted_as_a_factory(source: str) -> None:
     assert with_(source).factories() == []
 
 

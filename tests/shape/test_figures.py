@@ -24,7 +24,7 @@ CEILINGS = {
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
-"""The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
+"""The maximum value of each metric of the source. A change that lowers a metric must also lower its maximum value."""
 CEILINGS_OF_REQUESTS = {
     "relayed read: files": 37,
     "relayed read: switches of file": 90,
@@ -33,7 +33,7 @@ CEILINGS_OF_REQUESTS = {
     "card authorization: switches of file": 238,
     "card authorization: functions": 259,
 }
-"""The highest value of each figure of a traced request."""
+"""The maximum value of each metric of a traced request."""
 
 
 def test_every_source_metric_is_at_most_its_maximum(subtests: pytest.Subtests) -> None:

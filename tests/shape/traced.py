@@ -20,7 +20,7 @@ from tests.openbanking.kit import always
 
 _FOLDER = f"{ROOT / 'chalicelib'}/"
 _WARM_UP = 3
-"""Requests before the traced one: caches are filled, modules imported and connections made."""
+"""The number of requests before the traced request. These requests fill caches, import modules and open connections."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Trace:
     files: set[str] = field(default_factory=set)
     switches: int = 0
     _generators: dict[int, FrameType] = field(default_factory=dict)
-    """By their ids, which are theirs for as long as they are kept."""
+    """The frames of generators by id. Python does not reuse the id of a stored frame."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Record an event of ``sys.setprofile``."""

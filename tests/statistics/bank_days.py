@@ -15,11 +15,13 @@ from tests.causeway import Causeway
 
 ALPHA, BETA = "ALPHGB21", "BETADEF1"
 DAY = date(2026, 3, 3)
-"""The first whole day of the service's banks, which are registered on the day before it."""
+"""The first whole day after the registration of the service's banks."""
 QUIET_DAYS = (9, 10)
-"""Days without calls in ``past_records``, by their age."""
+"""The ages, in days, of the days without calls in ``past_records``."""
 OUTAGES = {4: (10 * 3600 + 120, 2460), 17: (3 * 3600 + 600, 260), 23: (15 * 3600, 7980)}
-"""Downtimes in ``past_records``, by the age of the day: the second of its beginning, and its length."""
+"""The downtimes in ``past_records`` by the age of the day: the second at which a downtime begins, and its length in
+seconds.
+"""
 
 
 def store_calls(

@@ -154,7 +154,7 @@ def test_written_activity_rows_of_past_hours_are_removed_from_memory(instance: I
     assert instance.read_activity().total == 1
 
 
-def test_calls_before_and_after_dropped_rows_add_up_within_the_memory_limit(instance: Instance, lines: Lines) -> None:
+def test_rows_above_the_memory_limit_are_dropped_without_losing_written_calls(instance: Instance, lines: Lines) -> None:
     instance.call(seconds=0)
     for number in range(MAX_ROWS // 2):
         instance.call(client_id=f"client-{number}", seconds=0)
@@ -182,7 +182,7 @@ def test_new_counts_are_added_to_the_counts_of_a_stored_hour() -> None:
 
 
 def units(item: dict[str, Any]) -> int:
-    """Return the write units that an item takes in a transaction, which are two per KB."""
+    """Return the write units of an item in a transaction, which are two per KB."""
     return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
 
 
@@ -204,7 +204,7 @@ def test_the_documented_storage_costs_match_the_sizes_of_the_activity_rows() -> 
     assert ROWS_READ * sum(len(str(value)) for value in most.values()) / 4096 < 60
 
 
-def test_activity_sums_the_rows_of_all_processes_and_its_own_unwritten_counts(instance: Instance) -> None:
+def test_activity_sums_the_rows_of_all_processes_and_unwritten_counts_of_the_own_process(instance: Instance) -> None:
     other = instance.another()
     other.call(500)
     other.call(400)
@@ -242,7 +242,7 @@ def test_activity_lists_the_newest_call_first(instance: Instance) -> None:
     assert [call.status for call in instance.read_activity().calls] == [204, 201, 200]
 
 
-def test_activity_of_several_clients_takes_two_queries_each(instance: Instance) -> None:
+def test_activity_of_several_clients_takes_two_queries_per_client(instance: Instance) -> None:
     instance.call(client_id="one")
     instance.call(client_id="two")
     reader = instance.reader

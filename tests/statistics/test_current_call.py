@@ -1,4 +1,4 @@
-"""Records of the current request: its bank, outcome and client, separate from other requests."""
+"""Records of the current request: the request's bank, outcome and client, separate from other requests."""
 
 import threading
 from collections.abc import Iterator

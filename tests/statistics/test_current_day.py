@@ -17,7 +17,7 @@ from tests.statistics.bank_days import hourly, put_counters
 
 BIC, OTHER = "ALPHGB21", "ALPHGB21XXX"
 HOURS = hours_of(date(2026, 3, 2))
-"""The service's clock begins at 09:00."""
+"""The hours of the current day. The service's clock starts at 09:00."""
 
 
 def today(causeway: Causeway, bic: str = BIC) -> DayToDate:

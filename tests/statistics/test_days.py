@@ -66,7 +66,7 @@ def test_a_day_has_exactly_one_valid_text_format() -> None:
             parse_day(text)
 
 
-def test_a_second_of_a_day_is_formatted_as_time_and_its_end_as_24_00_00() -> None:
+def test_a_second_is_formatted_as_a_time_of_day_and_the_end_of_the_day_as_24_00_00() -> None:
     assert [clock_time(second) for second in (0, 36_127, DAY_SECONDS)] == ["00:00:00", "10:02:07", "24:00:00"]
 
 

@@ -36,7 +36,7 @@ def test_each_bank_has_its_own_probes(claim: Claim) -> None:
     assert [claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
 
 
-def test_one_of_two_parallel_instances_sends_the_probe(causeway: Causeway, claim: Claim) -> None:
+def test_only_one_of_two_parallel_instances_sends_the_probe(causeway: Causeway, claim: Claim) -> None:
     others: list[bool] = []
     with causeway.meanwhile("put", lambda: others.append(claim(ALPHA)[1])):
         is_own = claim(ALPHA)[1]

@@ -1,4 +1,4 @@
-"""Open downtimes: the instances that write counters record them in any order, and one query reads them."""
+"""Open downtimes: instances that write counters record downtimes in any order, and one query reads all downtimes."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -119,7 +119,9 @@ def test_a_series_of_failures_continues_after_midnight_with_the_next_failure(cau
     assert row.ends_at == midnight_after(midnight)
 
 
-def test_a_series_that_ended_before_midnight_is_not_recorded_afterwards(causeway: Causeway, noon: int) -> None:
+def test_a_series_of_failures_that_ended_before_midnight_is_not_recorded_after_midnight(
+    causeway: Causeway, noon: int
+) -> None:
     midnight = midnight_after(noon)
     causeway.clock.advance(midnight + 20 - noon)
 

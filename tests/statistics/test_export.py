@@ -1,4 +1,4 @@
-"""Both export layouts: one row per day and bank, or one row per bank. Numbers are exact, unknown figures empty."""
+"""The export layouts: one row per day and bank, or one row per bank. Numbers are exact. Unknown figures are empty."""
 
 import csv
 import io

@@ -128,7 +128,10 @@ DAY = date(2026, 3, 2)
 MIDNIGHT = hours_of(DAY)[0]
 END = 86_400
 Reply = tuple[int, bool]
-"""The second of the day that a request was sent in (below 0: of the day before), and whether it was answered."""
+"""A request: the second of the day at which the request was sent, and whether the bank answered.
+
+The second is negative for requests of the previous day.
+"""
 
 
 def day_counters(replies: Iterable[Reply]) -> list[HourlyCounters]:

@@ -123,7 +123,7 @@ DOWNTIMES: dict[str, tuple[dict[int, dict[str, list[str]]], list[tuple[tuple[int
         [((0, 7 * 3600),), ()],
     ),
 }
-"""Calls by the number of days before ``DAY``, and the downtimes of the day before and of ``DAY``."""
+"""For each case: calls by the number of days before ``DAY``, and the downtimes of the previous day and of ``DAY``."""
 
 
 @pytest.mark.parametrize(("calls", "downtimes"), DOWNTIMES.values(), ids=DOWNTIMES)
@@ -262,7 +262,7 @@ def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayR
 
 
 @pytest.mark.parametrize("unanswered", [[], TO_DOWN], ids=["no calls", "calls of the day before"])
-def test_a_synthetic_record_remains_without_counters_or_reports(night: Causeway, unanswered: list[str]) -> None:
+def test_a_synthetic_record_is_kept_if_no_counters_or_reports_exist(night: Causeway, unanswered: list[str]) -> None:
     record = store_made_up(night)
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=unanswered)
 
@@ -392,7 +392,7 @@ def test_the_documentation_states_the_ingest_limits() -> None:
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")
 
 
-def test_an_ingest_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_the_next_run(
+def test_failed_ingest_of_one_bank_does_not_stop_other_banks_and_is_repeated_by_the_next_run(
     night: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store_calls(night.hub.store, ALPHA, DAY, answered=["10:00:00"])
@@ -419,7 +419,7 @@ def test_an_ingest_failure_for_one_bank_does_not_stop_others_and_is_repaired_by_
     assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {ALPHA, BETA}
 
 
-def test_an_ingest_run_at_its_time_limit_starts_no_further_bank(
+def test_an_ingest_run_at_its_time_limit_does_not_start_the_next_bank(
     night: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = night.hub.statistics.ingest.ingest_due

@@ -85,9 +85,7 @@ def test_a_frozen_instance_writes_its_pending_counts_to_their_original_hour(inst
     assert list(found[late].minutes) == [1]
 
 
-def test_a_call_across_an_hour_boundary_counts_in_its_first_hour_and_a_bank_request_in_its_own(
-    instance: Instance,
-) -> None:
+def test_a_call_and_its_bank_requests_count_in_the_hours_in_which_they_start(instance: Instance) -> None:
     instance.clock.advance(3599)
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
@@ -133,7 +131,7 @@ def test_the_time_of_a_bank_is_counted_only_for_answered_requests(instance: Inst
         ("bank", None, "bank"),
     ],
 )
-def test_a_failure_is_counted_once_by_its_recorded_party_or_otherwise_by_its_status(
+def test_a_failure_is_counted_once_for_the_recorded_party_or_according_to_the_status(
     instance: Instance, noted: Blamed | None, status: int | None, blamed: Blamed | None
 ) -> None:
     with instance.measure() as call:
@@ -185,7 +183,7 @@ def test_every_bank_and_hour_has_separate_counters(instance: Instance) -> None:
     assert instance.table.total.calls == 5  # the first was written before
 
 
-def test_an_instance_reports_the_hours_of_its_lifetime_without_counts(instance: Instance) -> None:
+def test_an_instance_reports_which_hours_of_its_lifetime_have_no_counts(instance: Instance) -> None:
     instance.clock.advance(2 * 3600)
     instance.call_bank()
     instance.clock.advance(3 * 3600)
@@ -350,7 +348,7 @@ def test_parallel_threads_lose_no_counts(instance: Instance) -> None:
     assert (total.latencies["AISP"].hub.count, total.latencies["AISP"].bank.count) == (3200, 1600)
 
 
-def test_a_bank_response_that_fails_the_request_has_no_time_but_earlier_responses_have(instance: Instance) -> None:
+def test_bank_duration_is_counted_for_all_responses_except_one_that_fails_the_request(instance: Instance) -> None:
     with instance.measure() as call:
         current_call.record_concern(BIC, "AISP")
         current_call.record_bank_request(BIC, "AISP", instance.clock.time(), "answered", 0.1)

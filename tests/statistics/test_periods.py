@@ -11,7 +11,7 @@ from chalicelib.statistics.periods import Reports, split_into_periods, summarize
 from tests.statistics.bank_days import ALPHA, past_records, record, summarize
 
 TODAY = date(2026, 3, 2)
-"""A Monday."""
+"""A Monday, which is the current day in these tests."""
 
 
 def test_up_to_92_days_are_daily_periods() -> None:

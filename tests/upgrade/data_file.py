@@ -19,7 +19,7 @@ from infra.local.resources import STACK, create_resources
 from tests.infra.deployment import for_stage
 
 RELEASED = Path(__file__).with_name("released.jsonl")
-"""The data that the latest release has written."""
+"""The path of the file with the data of the latest release."""
 
 
 def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:

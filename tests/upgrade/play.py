@@ -1,4 +1,6 @@
-"""Creates records of a release in every table as a TPP, a PSU, a programme manager and an operator."""
+"""Functions that create records of a release in every table, in the roles of a TPP, a PSU, a programme manager and an
+operator.
+"""
 
 from collections.abc import Iterator
 from datetime import date
@@ -20,7 +22,7 @@ SCOPES = {
     "one": ["account.list", "account.details", "payment.init"],
     "two": ["accounts", "accounts.balances", "payments.single"],
 }
-"""What the TPP asks for at each demonstration bank."""
+"""The scopes that the TPP requests at each demonstration bank."""
 EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 

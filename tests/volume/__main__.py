@@ -24,7 +24,7 @@ from tests.volume.round_trips import RoundTrips
 
 DUE = 100
 GOAL = 8
-"""A sweep takes fewer round trips than this."""
+"""The exclusive upper limit for the round trips of a sweep."""
 
 
 def main(arguments: list[str] | None = None) -> int:

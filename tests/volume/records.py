@@ -1,4 +1,5 @@
-"""Creates millions of delivery records with the production write operations, and loads them into DynamoDB Local.
+"""Functions that create millions of delivery records with the production write operations, and load them into DynamoDB
+Local.
 
 The HTTP calls are direct, with a dummy signature, because boto3 would need more processor time than DynamoDB Local.
 """
@@ -88,7 +89,7 @@ _FAILURE = {"at": 0, "milliseconds": 20_000, "error": "no answer came in time"}
 
 
 def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
-    """Yield ``count`` packed records. ``due`` of these records, evenly distributed, are due at ``now``.
+    """Yield ``count`` packed records, of which ``due`` records are due at ``now``. Due records are evenly distributed.
 
     Of ten other records, eight are delivered, one has failed, and one waits for its next attempt.
     """

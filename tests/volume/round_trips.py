@@ -1,7 +1,7 @@
-"""Counts round trips: sequential waits for AWS in a piece of code, measured below the store.
+"""A counter of round trips: sequential waits for AWS in a piece of code, measured below the store.
 
 A single call is one round trip. Parallel calls, up to the maximum concurrency, form a wave that takes as long as one
-call. If a parallel task makes several calls in sequence, the wave counts as many round trips.
+call. If a parallel task makes several calls in sequence, the wave counts as the same number of round trips.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def test_the_latest_journeys_take_one_storage_call(causeway: Causeway, user: Web
 
 
 HOURS_SO_FAR = ["Query"] * 10
-"""The service's clock begins at 09:00."""
+"""The queries for the current day, one for each hour that has begun. The service's clock starts at 09:00."""
 
 
 @pytest.mark.parametrize(

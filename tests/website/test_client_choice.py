@@ -57,7 +57,7 @@ def test_opening_a_client_page_selects_the_client(causeway: Causeway, user: WebU
     assert chosen(user, "/consents") == own
 
 
-def test_a_list_without_inactive_clients_leaves_other_lists_unchanged(
+def test_a_list_of_active_clients_does_not_change_the_selected_client_of_other_lists(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     inactive = make_client(causeway, email, "Inactive", active=False)

@@ -11,7 +11,7 @@ PLACES = [
     *(place for place, methods in PAGES.items() if "GET" in methods and "{" not in place and "callback" not in place),
     *(f"/specifications/{screen.name}" for screen in SCREENS),
 ]
-"""Every page that needs no record."""
+"""The addresses of all pages that read no stored record."""
 FOR_VISITORS = ("/register", "/sign-in")
 """Pages that redirect a signed-in user."""
 

@@ -21,7 +21,7 @@ PASSING = [
     "/payments/callback",
     "/payments/callback?payment_id=P-1&status=4",
 ]
-"""Pages that codes or tokens pass through."""
+"""Pages that receive codes or payment data in the query."""
 MESSAGES = ["/clients/nobody", "/deliveries/nothing", "/authorize/callback?state=mine", "/nothing", "/bank/cancel/x"]
 OTHERS = ["/", "/terms", "/clients", "/authorize", "/deliveries", "/sign-out"]
 

@@ -86,7 +86,9 @@ def test_an_unrendered_openapi_document_returns_503_with_a_one_sentence_message(
     assert (answer.status, answer.body) == (503, {"error": sentence})
 
 
-def test_other_pages_are_served_without_rendered_files(causeway: Causeway, folder: Path) -> None:
+def test_pages_that_need_no_rendered_files_are_served_if_rendered_files_are_missing(
+    causeway: Causeway, folder: Path
+) -> None:
     assert [WebUser(causeway).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
 
 

@@ -276,7 +276,7 @@ def test_a_journey_of_another_user_prefills_nothing(causeway: Causeway, cookie: 
         assert "data-client-id" not in text
 
 
-def test_an_expired_token_is_replaced_by_a_link_to_refresh_it(causeway: Causeway, cookie: str) -> None:
+def test_an_expired_token_is_replaced_by_a_link_that_refreshes_the_token(causeway: Causeway, cookie: str) -> None:
     journey(causeway.hub, causeway.tpp.client, expires_in=60)
     causeway.clock.advance(61)
 

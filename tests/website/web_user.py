@@ -22,7 +22,7 @@ PASSWORD = "correct horse battery"
 CALLBACK = "http://127.0.0.1:8000/authorize/callback"
 SCOPES = ["account.list", "account.balance"]
 PAGE_BYTES = 100_000
-"""The largest size of a page."""
+"""The maximum size of a page in bytes."""
 PURCHASE = {
     "amount": "25.00",
     "currency_ison": 978,

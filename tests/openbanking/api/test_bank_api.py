@@ -117,7 +117,9 @@ def test_altered_or_unknown_authorization_url_returns_400(
 
 
 @VERSIONS
-def test_expired_used_or_foreign_authorization_url_returns_400(causeway: Causeway, version: int) -> None:
+def test_authorization_url_that_is_expired_used_or_of_another_bank_returns_400(
+    causeway: Causeway, version: int
+) -> None:
     wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
     used = causeway.psu.approve(version).request_url
     expired = causeway.tpp.authorize(version)["redirect_url"]
@@ -172,7 +174,7 @@ MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts
 
 @VERSIONS
 @pytest.mark.parametrize(("change", "v1", "v2"), REFUSED_CONSENTS.values(), ids=REFUSED_CONSENTS)
-def test_invalid_consent_returns_400_and_leaves_the_request_open(
+def test_invalid_consent_returns_400_and_the_authorization_request_stays_open(
     causeway: Causeway, version: int, change: dict[str, Any], v1: int, v2: str
 ) -> None:
     asked = MORE[version] if change.get("scopes") == ["fewer"] else causeway.banks[version].scopes
@@ -311,7 +313,7 @@ def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_dig
     assert "what the bank sent" not in answer.text
 
 
-def test_version_1_accepts_a_missing_signature_and_version_2_rejects_it(causeway: Causeway) -> None:
+def test_missing_signature_is_accepted_in_version_1_and_rejected_in_version_2(causeway: Causeway) -> None:
     unsigned: dict[str, str | None] = {"x-signature": None}
     first, second = causeway.tpp.authorize(1)["redirect_url"], causeway.tpp.authorize(2)["redirect_url"]
 
@@ -334,7 +336,7 @@ def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: C
 
 
 @VERSIONS
-def test_bank_registered_for_the_other_version_returns_403(causeway: Causeway, version: int) -> None:
+def test_call_of_a_bank_registered_for_another_api_version_returns_403(causeway: Causeway, version: int) -> None:
     other = {"x-api-key": causeway.banks[3 - version].api_key}
 
     answer = causeway.banks[version].call("/consent", {}, headers=other)
@@ -409,7 +411,7 @@ def cancel_path(causeway: Causeway, version: int, url: str) -> str:
 
 
 @VERSIONS
-def test_cancel_url_redirects_the_psu_with_the_reason_and_repeats_the_redirect(
+def test_repeated_call_of_the_cancel_url_repeats_the_redirect_with_the_first_reason(
     causeway: Causeway, version: int
 ) -> None:
     asked = causeway.tpp.authorize(version, state="s1")
@@ -487,7 +489,7 @@ def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, 
 
 
 @VERSIONS
-def test_cancel_url_of_the_other_version_returns_404(causeway: Causeway, version: int) -> None:
+def test_cancel_url_of_another_api_version_returns_404(causeway: Causeway, version: int) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
 

@@ -89,7 +89,7 @@ def test_bank_response_with_a_mistyped_mandatory_member_returns_502(
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
-def test_optional_member_of_a_bank_response_may_be_missing_or_null(
+def test_bank_response_with_a_missing_or_null_optional_member_is_accepted(
     relay: Relay, row: Row, member: Member, lines: Lines
 ) -> None:
     for given in (without(row.answer, member), with_value(row.answer, member, None)):
@@ -256,7 +256,7 @@ def test_version_1_response_without_status_success_returns_502(relay: Relay, row
 
 @pytest.mark.parametrize(("asked", "other"), [("booked", "pending"), ("pending", "booked")])
 @pytest.mark.parametrize("left_out", ["missing", "null"])
-def test_list_of_transactions_outside_the_requested_booking_status_may_be_missing(
+def test_list_of_transactions_with_an_unrequested_booking_status_is_optional(
     relay: Relay, asked: str, other: str, left_out: str, lines: Lines
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
@@ -385,7 +385,9 @@ def test_direct_payment_status_without_a_token_never_returns_authorize_again(rel
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", GOOD_TOKEN.values(), ids=GOOD_TOKEN)
-def test_other_bank_refusals_return_502_without_authorize_again(relay: Relay, row: Row, made: Made) -> None:
+def test_bank_refusal_without_a_token_error_returns_502_without_authorize_again(
+    relay: Relay, row: Row, made: Made
+) -> None:
     answer = relay.call(row, answer=made(row))
 
     details_of(answer)
@@ -393,7 +395,7 @@ def test_other_bank_refusals_return_502_without_authorize_again(relay: Relay, ro
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_payment_response_without_a_member_leaves_the_outcome_unknown(relay: Relay, row: Row) -> None:
+def test_payment_response_without_a_mandatory_member_leaves_the_outcome_unknown(relay: Relay, row: Row) -> None:
     for member in row.table.answer:
         answer = relay.call(row, answer=without(row.answer, member))
         assert UNKNOWN in answer.body["title"]

@@ -50,7 +50,7 @@ class Instances:
             bootstrap.use(first)
 
     def go_down(self) -> None:
-        """Let five calls of the first instance fail at a bank that does not respond.
+        """Make five calls of the first instance fail because the bank does not respond.
 
         Then write the counters of all instances.
         """
@@ -59,7 +59,11 @@ class Instances:
         self.write_counters()
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
-        """Let the instances write their counters of one minute in order. Each instance first reads at another bank."""
+        """Advance the clock by the write interval, and let the given instances (by default all) write their counters in
+        order.
+
+        An instance writes its counters during a read from another bank.
+        """
         self.causeway.clock.advance(WRITE_INTERVAL)
         for number in range(len(self.hubs)) if numbers is None else numbers:
             with self.at(number):
@@ -172,7 +176,7 @@ def test_probe_claim_without_a_storage_response_sends_no_probe(instances: Instan
     assert instances.ask(1).status == 200
 
 
-def test_downtime_recorded_by_a_clock_ahead_pauses_no_instance(causeway: Causeway) -> None:
+def test_downtime_recorded_by_an_instance_with_a_fast_clock_pauses_no_instance(causeway: Causeway) -> None:
     causeway.clock.advance(7200)
     know_downtime(causeway)
     causeway.clock.advance(-7200)
@@ -196,7 +200,7 @@ def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s
     assert aisp.list_accounts().status == 200
 
 
-def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Causeway) -> None:
+def test_probe_claimed_by_an_instance_with_a_fast_clock_does_not_pause_other_instances(causeway: Causeway) -> None:
     causeway.clock.advance(3600)
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -207,7 +211,7 @@ def test_probe_claimed_by_a_clock_ahead_pauses_no_other_instance(causeway: Cause
     other.admit(BIC)
 
 
-def test_a_circuit_admits_no_call_one_probe_or_unlimited_calls(causeway: Causeway) -> None:
+def test_number_of_calls_that_a_circuit_admits_is_zero_one_or_unlimited(causeway: Causeway) -> None:
     circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
     open_circuit(causeway, 1)
@@ -249,7 +253,7 @@ def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Caus
     assert (pisp.pay("key-1").status, pisp.calls) == (200, 1)
 
 
-def test_payment_during_a_probe_of_another_instance_returns_502_before_any_claim(causeway: Causeway) -> None:
+def test_payment_during_a_probe_of_another_instance_returns_502_before_its_claim_is_written(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -321,7 +325,7 @@ def test_instance_writes_at_most_once_in_30_s_during_a_downtime(causeway: Causew
     assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_open_downtimes_are_read_with_the_counters_without_a_further_call(instances: Instances) -> None:
+def test_reading_open_downtimes_with_the_counters_needs_no_additional_storage_call(instances: Instances) -> None:
     causeway = instances.causeway
     causeway.clock.advance(WRITE_INTERVAL)
 

@@ -58,7 +58,7 @@ def test_token_error_code_of_a_bank_returns_authorize_again(version: int, failin
         assert "authorize again" in failing(refusal(version, status, code)).body["title"]
 
 
-def test_bare_401_from_a_bank_returns_authorize_again(failing: Ask) -> None:
+def test_bank_status_401_without_an_error_code_returns_authorize_again(failing: Ask) -> None:
     for body in (b"", b"{}", b"<html>", b"[]", b'{"status":"error"}'):
         assert "authorize again" in failing(Reply(401, body, {}, 0)).body["title"]
 
@@ -66,7 +66,9 @@ def test_bare_401_from_a_bank_returns_authorize_again(failing: Ask) -> None:
 @pytest.mark.parametrize(
     "code", ["RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", 4200, "4200", "REQUEST_ID_NOT_UUID", 4204, "SERVICE_BLOCKED", 42]
 )
-def test_other_error_code_of_a_bank_does_not_return_authorize_again(version: int, failing: Ask, code: Any) -> None:
+def test_bank_error_code_other_than_a_token_error_does_not_return_authorize_again(
+    version: int, failing: Ask, code: Any
+) -> None:
     for status in (200, 400, 401, 404):
         answer = failing(refusal(version, status, code))
 
@@ -74,7 +76,7 @@ def test_other_error_code_of_a_bank_does_not_return_authorize_again(version: int
         assert answer.body["additionalErrors"][0]["details"] == f"{code}: no"
 
 
-def test_other_bare_status_of_a_bank_does_not_return_authorize_again(failing: Ask) -> None:
+def test_bank_status_other_than_401_without_an_error_code_does_not_return_authorize_again(failing: Ask) -> None:
     for status in (400, 403, 404, 500, 503):
         assert "authorize again" not in failing(Reply(status, b"{}", {}, 0)).text
 
@@ -150,7 +152,7 @@ def test_retry_after_of_a_429_or_5xx_reaches_the_tpp_up_to_one_day(failing: Ask)
         assert failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers["retry-after"] == "7"
 
 
-def test_retry_after_of_another_status_is_ignored(failing: Ask) -> None:
+def test_retry_after_of_a_status_other_than_429_or_5xx_is_ignored(failing: Ask) -> None:
     for status in (200, 202, 302, 400, 404):
         assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
 

@@ -41,7 +41,7 @@ def test_breaker_limits_are_5_failures_and_30_seconds() -> None:
 
 
 def test_time_limit_of_a_call_is_shorter_than_the_open_time_of_a_circuit() -> None:
-    """A call that starts before the circuit opens therefore ends before the probe starts."""
+    """Therefore, a call that starts before the circuit opens ends before the probe starts."""
     assert TOTAL_SECONDS < OPEN_SECONDS
 
 
@@ -179,7 +179,7 @@ def test_breaker_counts_concurrent_failures_of_all_threads(breaker: Breaker) -> 
     assert refused_for(breaker.admit) == 30
 
 
-def test_pause_without_calls_ends_on_time_after_a_clock_is_set_back(breaker: Breaker, clock: ManualClock) -> None:
+def test_pause_without_calls_ends_on_time_although_the_clock_was_set_back(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(-3600)
     clock.advance(29.9)
@@ -191,7 +191,7 @@ def test_pause_without_calls_ends_on_time_after_a_clock_is_set_back(breaker: Bre
     breaker.admit("bank")
 
 
-def test_pause_follows_real_time_and_ignores_moved_business_time(clock: ManualClock) -> None:
+def test_pause_uses_real_time_although_the_business_clock_was_moved(clock: ManualClock) -> None:
     moved = MovedClock(clock, lambda: 0)
     breaker = Breaker(moved)
     fail(breaker, 5)

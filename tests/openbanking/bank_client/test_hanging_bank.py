@@ -1,6 +1,6 @@
-"""A simulation, in virtual time, of a bank that does not respond.
+"""A simulation of a bank that does not respond, in virtual time.
 
-The figures are those of docs/deployment.md, Limits.
+The documented results are in docs/deployment.md, Limits.
 """
 
 import heapq
@@ -33,11 +33,14 @@ from tests.kit.time import ManualClock
 
 BIC = "ALPHGB21"
 HANGING_RATE = 60
-"""Requests a second to the bank that hangs."""
+"""The number of requests per second to the bank that does not respond."""
 REFUSAL_SECONDS = 0.013
-"""The duration of a request whose bank is not called: a relayed read without the bank's 200 ms."""
+"""The duration, in seconds, of a request that is refused without a call to the bank.
+
+The value is the duration of a relayed read without the 200 ms of the bank.
+"""
 WARM = 600
-"""Instances that have answered requests before the bank hangs."""
+"""The number of instances that have handled requests before the bank stops responding."""
 
 
 class StatisticsStore(Store):
@@ -124,16 +127,18 @@ class Instance:
 
 @dataclass
 class Figures:
-    """Counts of the other requests by minute, in total and throttled, and counts of the calls to the bank."""
+    """The results of a simulation: requests to other banks by minute, throttled requests by minute, and calls to the
+    bank.
+    """
 
     others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     sent: list[float] = field(default_factory=list)
-    """When calls were sent to the bank, in seconds."""
+    """The times, in seconds, at which calls were sent to the bank."""
     answered: list[float] = field(default_factory=list)
     given_up: int = 0
     most_calling: int = 0
-    """The highest number of instances that waited for the bank at once."""
+    """The maximum number of instances that waited for the bank at the same time."""
 
     @property
     def percent_throttled(self) -> float:
@@ -165,7 +170,7 @@ class Fleet:
         self._others_rate = others_rate
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._cancelled: set[int] = set()
-        """The numbers of events that will not happen."""
+        """The numbers of the cancelled events."""
         self._numbers = count()
         self._instances: list[Instance] = []
         self._calling = 0
@@ -305,7 +310,7 @@ class Fleet:
 
 MINUTES = 10
 TARGET = 1.0
-"""The percentage of the others' requests that may be throttled."""
+"""The maximum percentage of throttled requests among the requests to other banks."""
 
 
 @pytest.fixture(scope="module")

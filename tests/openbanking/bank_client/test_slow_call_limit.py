@@ -115,7 +115,7 @@ def test_cancelled_slow_reads_open_the_circuit_of_the_instance(causeway: Causewa
 
 
 def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
-    """A failure of the bank requires that the bank does not respond within the full time limit of a call."""
+    """A call counts as a failure of the bank only if the bank does not respond within the full time limit."""
     aisp = Aisp(causeway)
 
     def give_up() -> None:

@@ -55,7 +55,7 @@ def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] 
 
 
 def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """Send a call from ``address`` with the client id."""
+    """Send a call with the client id and without a secret from the IP address ``address``."""
     named = {"x-api-key": causeway.tpp.client_id, **(headers or {})}
     return causeway.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
 
@@ -88,7 +88,7 @@ def test_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) 
         assert statuses(stage, 6) == [200, 200, 200, 200, 200, 429]
 
 
-def test_client_stored_by_an_earlier_version_has_no_limit_of_its_own(causeway: Causeway) -> None:
+def test_client_stored_by_an_earlier_release_has_no_individual_call_limit(causeway: Causeway) -> None:
     item = causeway.hub.store.get("clients", {"client_id": causeway.tpp.client_id})
 
     assert item is not None
@@ -148,7 +148,7 @@ def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway)
 # -- where it stands in the order of checks
 
 
-def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causeway) -> None:
+def test_call_above_the_limit_makes_one_storage_read_and_reaches_no_bank(careful: Causeway) -> None:
     bearer = careful.tpp.tokens(2)["access_token"]
     careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
     give_limit(careful, 1)
@@ -165,7 +165,7 @@ def test_call_above_the_limit_costs_one_read_and_reaches_no_bank(careful: Causew
 
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("later", [{}, {"prefer": "respond-async"}], ids=["at once", "later"])
-def test_payment_above_the_limit_spends_nothing_and_can_be_repeated(
+def test_payment_above_the_call_limit_does_not_spend_the_consent_and_can_be_repeated(
     careful: Causeway, kind: str, later: dict[str, str]
 ) -> None:
     pisp = Pisp(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
@@ -227,7 +227,7 @@ def test_a_call_with_several_proofs_counts_once(causeway: Causeway) -> None:
 # -- clients without a secret
 
 
-def test_calls_that_only_name_a_client_count_per_ip_address(causeway: Causeway) -> None:
+def test_calls_with_a_client_id_and_no_credentials_count_per_ip_address(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(2)["access_token"]
     give_limit(causeway, 2)
     causeway.clock.advance(60)

@@ -109,7 +109,9 @@ def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causewa
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_spent_bearer_and_client_of_a_direct_payment_fetch_a_deferred_status(causeway: Causeway, kind: str) -> None:
+def test_bearer_of_a_spent_consent_and_client_of_a_direct_payment_fetch_a_deferred_status(
+    causeway: Causeway, kind: str
+) -> None:
     pisp = Pisp(causeway, 2, kind, "one_time")
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
@@ -145,7 +147,7 @@ def test_preferences_other_than_respond_async_are_ignored(deferred: DeferredRead
     assert len(deferred.causeway.recorded()) == 1
 
 
-def test_calls_without_a_bank_ignore_respond_async(deferred: DeferredRead) -> None:
+def test_calls_that_send_no_bank_request_ignore_respond_async(deferred: DeferredRead) -> None:
     for path in ("/tpp/consent", "/tpp/banks", "/tpp/scope?bic=ALPHGB21"):
         answer = deferred.causeway.tpp.call("GET", path, bearer=deferred.bearer, headers=LATER)
         assert (answer.status, "preference-applied" in answer.headers) == (200, False), path
@@ -224,7 +226,7 @@ def test_bearer_of_a_revoked_consent_returns_401(deferred: DeferredRead) -> None
     assert deferred.causeway.tpp.look_up(deferred.request_id, deferred.bearer).status == 401
 
 
-def test_only_its_client_can_fetch_the_outcome_of_a_direct_payment(causeway: Causeway) -> None:
+def test_only_the_client_of_a_direct_payment_can_fetch_the_outcome(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, "direct")
     request_id = accepted_id(Relay(causeway).call(BY_WEBHOOK["/v2_payment_direct_single"], headers=LATER))
     pisp.bank_answers(BY_WEBHOOK["/v2_payment_direct_single"].answer)
@@ -243,7 +245,7 @@ def test_unknown_request_id_returns_404(deferred: DeferredRead) -> None:
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
-def test_request_query_for_another_kind_of_delivery_returns_404(deferred: DeferredRead) -> None:
+def test_query_for_a_request_with_the_id_of_an_event_or_notice_returns_404(deferred: DeferredRead) -> None:
     causeway = deferred.causeway
     causeway.tpp.set_events_url()
     event = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
@@ -276,7 +278,7 @@ def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
 
 
 def asked(deferred: DeferredRead) -> list[int]:
-    """Return the age of the call in seconds at each request that the bank received."""
+    """Return the age of the call, in seconds, at each attempt that reached the bank."""
     ages, began = [], deferred.causeway.clock.time()
     while (delivery := deferred.causeway.delivery(deferred.request_id)).state == "due":
         deferred.causeway.clock.advance(max((delivery.due_at or 0) - deferred.causeway.clock.time(), 0))
@@ -318,7 +320,7 @@ def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> N
     assert len(deferred.bank.received) == 1 + len(ages)
 
 
-def test_call_without_an_attempt_in_5_minutes_fails_unsent(deferred: DeferredRead) -> None:
+def test_call_without_an_attempt_in_5_minutes_fails_and_is_not_sent(deferred: DeferredRead) -> None:
     deferred.causeway.clock.advance(RELAY.lifetime + 1)
     deferred.attempt()
 

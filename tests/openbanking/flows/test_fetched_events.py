@@ -1,4 +1,4 @@
-"""Tests of events that a client fetches: an event is recorded once with its cause and equals a sent event."""
+"""Tests of events that a client fetches: an event is recorded once with its cause and has the form of a sent event."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ from tests.openbanking.payments import Pisp
 DAY = 24 * 3600
 START = "2026-03-02T09:00:00+00:00"
 ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
-"""The largest item of DynamoDB, and the largest answer of Lambda."""
+"""The maximum sizes of a DynamoDB item and of a Lambda response, in bytes."""
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
     assert causeway.recorded("event") == []
 
 
-def test_tested_causes_cover_every_type_of_event() -> None:
+def test_every_type_of_event_has_a_tested_cause() -> None:
     assert {name for _, types in CAUSES.values() for name in types} == set(EVENTS)
 
 
@@ -195,7 +195,7 @@ def longest(schema: Any) -> Any:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_longest_event_fits_into_an_item_and_100_into_a_response(
+def test_longest_event_fits_into_an_item_and_100_longest_events_fit_into_a_response(
     causeway: Causeway, poller: Poller, event: EventType
 ) -> None:
     members = EVENTS[event].data.model_json_schema()["properties"]
@@ -214,7 +214,7 @@ def test_longest_event_fits_into_an_item_and_100_into_a_response(
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_every_event_of_one_millisecond_once(causeway: Causeway, limit: int) -> None:
+def test_pages_list_each_of_several_events_of_the_same_millisecond_exactly_once(causeway: Causeway, limit: int) -> None:
     poller = causeway.tpp.poll_events(limit)
     made = [causeway.tpp.send_test_event() for _ in range(7)]
 
@@ -253,7 +253,7 @@ def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
 
-def test_new_event_is_returned_at_once_and_returned_again_only_for_the_same_cursor(
+def test_new_event_is_returned_at_once_and_is_repeated_only_for_an_unchanged_cursor(
     causeway: Causeway, poller: Poller
 ) -> None:
     poller.page()
@@ -289,7 +289,9 @@ def test_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None
     assert (before, after) == ([event_id], [])
 
 
-def test_client_that_returns_after_months_gets_the_remaining_events(causeway: Causeway, poller: Poller) -> None:
+def test_client_that_fetches_again_after_40_days_gets_the_events_that_have_not_expired(
+    causeway: Causeway, poller: Poller
+) -> None:
     causeway.tpp.send_test_event()
     poller.fetch()
     causeway.tpp.send_test_event()
@@ -489,7 +491,7 @@ def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Ca
     assert causeway.recorded("event") == []
 
 
-def test_undelivered_event_can_be_fetched_after_a_change_to_fetching(causeway: Causeway) -> None:
+def test_undelivered_event_can_be_fetched_after_the_client_changes_to_the_mode_poll(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     sent = causeway.tpp.send_test_event()
     causeway.receiver.answers = [Reply(500, b"", {}, 0)]

@@ -85,7 +85,7 @@ def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causewa
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_client_without_a_stored_secret_needs_no_secret_and_gets_401_if_it_sends_a_secret(
+def test_client_without_a_stored_secret_needs_no_secret_and_a_sent_secret_returns_401(
     causeway: Causeway, name: str
 ) -> None:
     call, client_id = WITHOUT_BEARER[name], causeway.tpp.client_id

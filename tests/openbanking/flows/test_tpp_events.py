@@ -35,7 +35,7 @@ def listening(causeway: Causeway) -> Causeway:
 
 
 def arrived(causeway: Causeway, event: str = "") -> list[Any]:
-    """Deliver all recorded events and check the form of each event. Return the bodies, optionally of one type."""
+    """Deliver all recorded events and check the form of each event. Return the bodies of all events or of one type."""
     queued = set(causeway.queued())
     for each in causeway.recorded("event"):
         assert each.delivery_id in queued
@@ -203,7 +203,7 @@ def test_status_event_has_the_status_notation_of_the_bank_version(listening: Cau
 
 
 @VERSIONS
-def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_none(
+def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_no_event(
     listening: Causeway, version: int
 ) -> None:
     pisp = Pisp(listening, version, "direct")
@@ -357,7 +357,7 @@ def test_event_is_recorded_exactly_once_with_its_cause(
     assert len(listening.recorded("event")) - before == 1
 
 
-def test_concurrent_revocations_send_one_event_with_the_first_party(listening: Causeway) -> None:
+def test_concurrent_revocations_send_one_event_with_the_party_that_revoked_first(listening: Causeway) -> None:
     consented = listening.psu.approve(1)
     body = {"access_token": consented.bank_token}
 
@@ -375,7 +375,7 @@ def test_concurrent_revocations_send_one_event_with_the_first_party(listening: C
 
 
 def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
-    """Set the clock to real time minus ``later`` seconds, because verification libraries use real time."""
+    """Set the clock to ``later`` seconds before the real time. Verification libraries use the real time."""
     causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
@@ -512,7 +512,9 @@ def test_410_ends_the_retries_of_an_event(listening: Causeway) -> None:
 @pytest.mark.parametrize(
     ("asked", "waits"), [("9", 9), ("3600", 10), ("Mon, 02 Mar 2026 09:00:08 GMT", 8), ("-5", None), ("soon", None)]
 )
-def test_retry_after_delays_a_retry_up_to_twice_its_slot(listening: Causeway, asked: str, waits: int | None) -> None:
+def test_retry_after_delays_a_retry_to_at_most_twice_the_planned_delay(
+    listening: Causeway, asked: str, waits: int | None
+) -> None:
     delivery = after_one_attempt(listening, Reply(503, b"", {"retry-after": asked}, 0))
 
     waited = (delivery.due_at or 0) - listening.clock.time()

@@ -1,4 +1,4 @@
-"""Tests of DPoP proofs: a proof is valid for one request, one key and one use. Tests of DPoP nonces."""
+"""Tests of DPoP proofs and DPoP nonces. A proof is valid for one request, one key and one use."""
 
 from typing import Any
 
@@ -155,7 +155,7 @@ def test_a_replayed_proof_is_refused(causeway: Causeway, holder: KeyHolder, toke
 def test_the_jti_of_a_proof_is_stored_until_the_proof_expires(
     causeway: Causeway, holder: KeyHolder, token: str
 ) -> None:
-    """The proof with the longest validity is issued by a client whose clock is ahead."""
+    """The proof with the longest validity comes from a client whose clock is fast."""
     issued_at = causeway.clock.time() + 60
     holder.read(causeway, token, proof=holder.proof(causeway, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
 
@@ -273,7 +273,9 @@ def test_a_nonce_from_the_future_is_refused(causeway: Causeway) -> None:
     assert not causeway.hub.openbanking.dpop_nonces.is_valid(nonce)
 
 
-def test_a_wrong_nonce_is_refused_even_when_none_is_required(causeway: Causeway, holder: KeyHolder, token: str) -> None:
+def test_a_wrong_nonce_is_refused_even_when_no_nonce_is_required(
+    causeway: Causeway, holder: KeyHolder, token: str
+) -> None:
     answer = holder.read(causeway, token, proof=holder.proof(causeway, "GET", "/tpp/consent", token, nonce="old"))
 
     assert answer.status == 401

@@ -20,7 +20,7 @@ def holder(causeway: Causeway) -> KeyHolder:
 
 
 def ask(causeway: Causeway, assertion: str | None) -> Answer:
-    """Send a call without a form, with the assertion in its header."""
+    """Send a call without a form, with the assertion in a header."""
     headers = {"x-client-assertion": assertion} if assertion else {}
     return causeway.tpp.call("GET", "/tpp/banks", client_id="", headers=headers)
 
@@ -138,7 +138,9 @@ def test_iat_and_nbf_may_be_up_to_60_seconds_ahead(
     assert ask(causeway, holder.assertion(causeway, **claims)).status == status
 
 
-def test_endpoint_urls_are_valid_audiences_outside_the_profile_only(causeway: Causeway, holder: KeyHolder) -> None:
+def test_endpoint_urls_are_valid_audiences_only_without_the_profile_fapi2(
+    causeway: Causeway, holder: KeyHolder
+) -> None:
     def revoke(audience: str) -> Answer:
         form = holder.form(causeway, {"token": "unknown"}, aud=audience)
         return causeway.tpp.call("POST", "/tpp/token/revoke", form=form, client_id="")

@@ -138,7 +138,7 @@ def problems(model: Any, members: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_invalid_page_key_returns_502_after_many_other_deviations_in_the_response(relay: Relay) -> None:
+def test_invalid_page_key_returns_502_in_a_response_with_many_other_deviations(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
     answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}
@@ -183,7 +183,7 @@ def test_an_account_id_listed_by_a_bank_can_be_approved_and_requested(
             assert jsontext.loads(relay.received(row)[-1].body)["account_id"] == account_id
 
 
-def test_funds_confirmation_accepts_an_account_id_of_the_longest_length(relay: Relay) -> None:
+def test_funds_confirmation_accepts_an_account_id_of_maximum_length(relay: Relay) -> None:
     row = BY_WEBHOOK["/funds_confirmations"]
     bearer = relay.bearer_for(1, account_ids=["A" * LONGEST_ID])
 

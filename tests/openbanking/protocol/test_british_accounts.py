@@ -77,7 +77,7 @@ ORDERS = [row for row in map(BY_WEBHOOK.get, ("/v2_payment_single", "/v2_payment
 
 
 def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
-    """Return the statuses of payments and of a funds confirmation for an account."""
+    """Return the HTTP statuses of payments from an account and of a funds confirmation for the account."""
     account: Json = {"account_number": number} | ({} if sort_code is None else {"sort_code": sort_code})
     statuses = [relay.call(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
     funds = BY_WEBHOOK["/v2_funds_confirmations"]
@@ -85,7 +85,9 @@ def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> l
 
 
 @pytest.mark.parametrize("written", WITH_SORT_CODE, ids=repr)
-def test_an_approved_number_with_a_sort_code_pays_in_either_order(relay: Relay, written: Any) -> None:
+def test_account_number_approved_with_its_sort_code_in_either_order_permits_payments(
+    relay: Relay, written: Any
+) -> None:
     bearer = relay.bearer_for(2, account_numbers=[written])
 
     assert asked_of(relay, bearer, "31926819", "040004") == [200] * 3
@@ -95,7 +97,9 @@ def test_an_approved_number_with_a_sort_code_pays_in_either_order(relay: Relay, 
 
 
 @pytest.mark.parametrize("written", ALONE, ids=repr)
-def test_an_approved_number_without_a_sort_code_pays_with_any_sort_code(relay: Relay, written: Any) -> None:
+def test_account_number_approved_without_a_sort_code_permits_payments_with_any_sort_code(
+    relay: Relay, written: Any
+) -> None:
     bearer = relay.bearer_for(2, account_numbers=[written])
 
     assert asked_of(relay, bearer, "31926819", "040004") == [200] * 3

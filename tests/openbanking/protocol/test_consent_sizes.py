@@ -70,7 +70,7 @@ def test_a_consent_with_1001_identifiers_returns_400(causeway: Causeway, version
 
 
 @VERSIONS
-def test_identifiers_too_large_for_the_record_return_400(causeway: Causeway, version: int) -> None:
+def test_identifiers_too_large_for_the_consent_record_return_400(causeway: Causeway, version: int) -> None:
     ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
     body = consent_body(causeway, version, account_ids=ids)
 
@@ -81,7 +81,7 @@ def test_identifiers_too_large_for_the_record_return_400(causeway: Causeway, ver
     assert list(causeway.hub.store.scan("consents")) == []
 
 
-def test_body_size_limit_of_the_consent_call_follows_from_its_list_limits() -> None:
+def test_body_size_limit_of_the_consent_call_permits_lists_of_maximum_size() -> None:
     widest = "\\ud83d\\ude00"
     lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
 

@@ -1,4 +1,4 @@
-"""Tests that cause every error code of both versions by a request."""
+"""Tests that cause every error code of both API versions with a request."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Provoke = Callable[[Causeway, int], Answer]
 
 @dataclass(frozen=True)
 class Provocation:
-    """A request to the interface of ``version`` that returns the error ``code``."""
+    """A request to the API of ``version`` that returns the error ``code``."""
 
     code: Code
     version: int
@@ -35,7 +35,9 @@ PROVOCATIONS: list[Provocation] = []
 
 
 def provokes(*codes: Code) -> Callable[[Provoke], Provoke]:
-    """Register a request under the error codes that it returns. Version 1 uses numbers, and version 2 uses names."""
+    """Register a request under the error codes that the request returns. Version 1 uses numbers, and version 2 uses
+    names.
+    """
 
     def register(provoke: Provoke) -> Provoke:
         PROVOCATIONS.extend(Provocation(code, 1 if isinstance(code, int) else 2, provoke) for code in codes)

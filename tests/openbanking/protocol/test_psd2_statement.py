@@ -9,7 +9,7 @@ from tests.kit.certificates import Authority, qc_statements
 
 CA = Authority()
 COMPLIANCE = bytes.fromhex("30080606 04008e460101")
-"""The statement QcCompliance (ETSI EN 319 412-5, section 4.2.1), which is an object identifier only."""
+"""The statement QcCompliance (ETSI EN 319 412-5, section 4.2.1), which consists of an object identifier only."""
 KNOWN = bytes.fromhex(
     "3050"  # qcStatements
     "304e 06060400819827 02 3044"  # id-etsi-psd2-qcStatement
@@ -17,7 +17,7 @@ KNOWN = bytes.fromhex(
     "0c13 46696e616e6369616c20417574686f72697479"
     "0c05 58582d4641"
 )
-"""Roles PSP_AI and PSP_PI, encoded by hand; ``Financial Authority`` and ``XX-FA``."""
+"""A PSD2 statement, encoded by hand, with the roles PSP_AI and PSP_PI, ``Financial Authority`` and ``XX-FA``."""
 
 
 def certificate(der: bytes) -> str:
@@ -32,11 +32,11 @@ def sequence(*members: bytes) -> bytes:
 
 @pytest.mark.parametrize("roles", [{"PSP_AI"}, {"PSP_PI", "PSP_IC"}, {"PSP_AS", "PSP_PI", "PSP_AI", "PSP_IC"}, set()])
 @pytest.mark.parametrize("authority", ["FCA", "A" * 256])
-def test_roles_encoded_in_a_certificate_are_read_back(roles: set[Role], authority: str) -> None:
+def test_roles_read_from_a_certificate_equal_the_encoded_roles(roles: set[Role], authority: str) -> None:
     assert read_roles(certificate(encode_statement(roles, authority, "GB-FCA"))) == roles
 
 
-def test_psd2_roles_are_read_from_the_example_bytes() -> None:
+def test_psd2_roles_are_read_from_a_statement_encoded_by_hand() -> None:
     assert read_roles(certificate(KNOWN)) == {"PSP_AI", "PSP_PI"}
     assert encode_statement(["PSP_AI", "PSP_PI"], "Financial Authority", "XX-FA") == KNOWN
 

@@ -1,4 +1,4 @@
-"""Tests of the tables of error texts: each sentence is defined once and raised by name with its values."""
+"""Tests of the error text tables. Each sentence is defined once, and code raises an error by its name in the table."""
 
 import ast
 from collections import Counter
@@ -98,6 +98,6 @@ def imported_as(module: str, table: str) -> frozenset[str]:
 
 
 def name_of(node: ast.AST, tables: frozenset[str]) -> str:
-    """Return the row's name in an expression like ``refusals.STATE_USED``, or an empty string."""
+    """Return the name of the refusal in an expression such as ``refusals.STATE_USED``, or an empty string."""
     is_row = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in tables
     return node.attr if is_row and isinstance(node, ast.Attribute) else ""

@@ -90,7 +90,7 @@ def test_the_request_reaches_the_bank_with_all_headers(relay: Relay, row: Row) -
 
 
 def numbered(request: Any) -> Any:
-    """Return a request in the bank's form, with the counts of a query as numbers."""
+    """Return the request with numeric page parameters, as the bank receives them."""
     counts = {"record_count", "current_page", "page_size"} & set(request)
     return request | {name: int(request[name]) for name in counts}
 
@@ -157,7 +157,7 @@ def test_a_call_without_a_bearer_token_returns_401(relay: Relay, row: Row) -> No
     ("version", "call"), [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")]
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
-def test_call_missing_in_the_bank_version_returns_401_api_action_does_not_exist(
+def test_call_that_the_bank_version_lacks_returns_401_api_action_does_not_exist(
     relay: Relay, version: int, call: str, query: str
 ) -> None:
     answer = relay.causeway.tpp.call("GET", f"{call}{query}", bearer=relay.bearer(version))
@@ -214,7 +214,10 @@ def test_an_invalid_member_is_refused(relay: Relay, row: Row, subtests: pytest.S
 
 
 def members(*meanings: str, mandatory: bool | None = None) -> Iterable[Any]:
-    """Yield request members by meaning (default: all). If ``mandatory`` is given, also filter by requirement."""
+    """Yield the request members with one of the given meanings, or by default all members.
+
+    If ``mandatory`` is given, yield only mandatory members (``True``) or only other members (``False``).
+    """
     for row, member in itertools.chain.from_iterable(((row, each) for each in row.table.request) for row in ROWS):
         needed = member.requirement == "M" and member.name != "payment_scheme"  # which has a default
         if (not meanings or meaning(member) in meanings) and mandatory in (None, needed):
@@ -265,7 +268,9 @@ def test_a_member_of_maximum_length_is_accepted(relay: Relay, row: Row, member: 
 
 
 def pay_under(relay: Relay, row: Row, payment_id: str) -> str:
-    """Make the payment ``payment_id``. Its kind is the kind whose status the webhook ``row`` requests."""
+    """Make a payment with the id ``payment_id``. The webhook ``row``, which requests a status, determines the payment
+    kind.
+    """
     paid = BY_WEBHOOK[row.webhook.removesuffix("_status")]
     assert relay.call(paid, answer=paid.answer | {"payment_id": payment_id}).status == 200
     return payment_id

@@ -34,7 +34,7 @@ def approved(causeway: Causeway, version: int) -> tuple[str, str]:
 
 
 @VERSIONS
-def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another(causeway: Causeway, version: int) -> None:
+def test_a_request_id_used_to_revoke_one_token_cannot_revoke_another_token(causeway: Causeway, version: int) -> None:
     (first, first_bearer), (second, second_bearer) = approved(causeway, version), approved(causeway, version)
     request_id = str(uuid.uuid4())
 

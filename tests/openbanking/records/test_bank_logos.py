@@ -88,7 +88,7 @@ def test_a_head_request_returns_headers_only(causeway: Causeway, banks: Banks) -
     assert (answer.status, answer.text, answer.headers["content-type"]) == (200, "", "image/svg+xml")
 
 
-def test_options_and_405_list_the_allowed_methods(causeway: Causeway, banks: Banks) -> None:
+def test_responses_to_options_and_with_status_405_list_the_allowed_methods(causeway: Causeway, banks: Banks) -> None:
     path = f"/banks/{BIC}/logo/x"
 
     options, post = causeway.call("OPTIONS", path), causeway.call("POST", path)

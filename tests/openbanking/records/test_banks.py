@@ -86,7 +86,7 @@ def banks(causeway: Causeway) -> Banks:
 
 @pytest.fixture
 def other(causeway: Causeway) -> Banks:
-    """The banks in another process: a command line or another instance of the service."""
+    """The table of banks as another process uses the table: a command line or another instance of the service."""
     return causeway.another_process().openbanking.banks
 
 
@@ -175,7 +175,7 @@ def test_the_second_of_two_concurrent_registrations_with_short_and_long_bic_is_r
         banks.remove(first)
 
 
-def test_a_branch_can_be_registered_next_to_its_head_office(banks: Banks, bic: str) -> None:
+def test_a_branch_can_be_registered_in_addition_to_its_head_office(banks: Banks, bic: str) -> None:
     branch = f"{BIC}123"
     banks.add(new(branch))
     try:
@@ -282,7 +282,7 @@ def test_other_processes_send_the_new_api_key_within_a_minute(
     assert accepts(banks, bic, key)
 
 
-def test_an_unsealed_api_key_is_cached_as_long_as_its_bank(
+def test_a_decrypted_api_key_is_cached_for_the_same_time_as_its_bank(
     causeway: Causeway, banks: Banks, bic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -370,7 +370,7 @@ def test_an_unknown_bank_is_not_cached(causeway: Causeway, other: Banks) -> None
         causeway.hub.openbanking.banks.remove("NONEGB2L")
 
 
-def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> None:
+def test_an_inactive_bank_is_found_only_if_inactive_banks_are_included(banks: Banks, bic: str) -> None:
     banks.change(bic, active=False)
 
     assert banks.find(bic) is None
@@ -383,7 +383,7 @@ def test_an_inactive_bank_is_found_only_on_request(banks: Banks, bic: str) -> No
 
 @pytest.fixture
 def elsewhere(causeway: Causeway) -> Banks:
-    """The banks in a stage other than ``local``."""
+    """The table of banks in a stage other than ``local``."""
     return causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.banks
 
 

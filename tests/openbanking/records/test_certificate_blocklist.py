@@ -1,4 +1,4 @@
-"""Tests of the certificate blocklist: one entry per certificate, in every notation of issuer and serial number."""
+"""Tests of the certificate blocklist: a certificate has one entry for all notations of issuer and serial number."""
 
 import pytest
 

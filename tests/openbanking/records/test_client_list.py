@@ -26,7 +26,7 @@ def clients(causeway: Causeway) -> ClientList:
 
 
 def create(causeway: Causeway, owner: str, count: int, *, archived: int = 0) -> list[str]:
-    """Create ``count`` clients and archive the latest ``archived``. Return all ids, newest first."""
+    """Create ``count`` clients, and archive the ``archived`` newest clients. Return all client ids, newest first."""
     made = []
     for number in range(count):
         client = causeway.hub.openbanking.clients.create(owner=owner, title=f"Client {number}").client
@@ -67,7 +67,7 @@ def test_the_newest_clients_are_listed_first(causeway: Causeway, clients: Client
     assert all_pages(clients, owner, limit=2) == [["c", "b"], ["a"]]
 
 
-def test_a_client_of_an_earlier_version_is_listed(causeway: Causeway, clients: ClientList, owner: str) -> None:
+def test_a_client_stored_by_an_earlier_release_is_listed(causeway: Causeway, clients: ClientList, owner: str) -> None:
     item = {"client_id": new_id(), "owner": owner, "title": "Old", "callback_url": "https://tpp.example/back"}
     item |= {"registration_number": "x", "active": True, "secret_digest": "d", "created_at": 5}  # type: ignore[dict-item]
     causeway.hub.store.put("clients", item)
@@ -83,7 +83,9 @@ def test_archived_clients_are_listed_separately(causeway: Causeway, clients: Cli
     assert all_pages(clients, owner, ClientFilter(active=False)) == [[]]
 
 
-def test_a_second_query_fills_the_page_after_filtering(causeway: Causeway, clients: ClientList, owner: str) -> None:
+def test_a_page_that_a_filter_shortened_is_filled_by_a_second_query(
+    causeway: Causeway, clients: ClientList, owner: str
+) -> None:
     create(causeway, owner, 12, archived=6)
     with record_calls(causeway) as calls:
         page = clients.page(owner, ALL, 3)
@@ -173,7 +175,10 @@ def test_a_forged_cursor_shows_no_clients_of_other_owners(causeway: Causeway, cl
 
 @pytest.fixture
 def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
-    """Create clients "1" (inactive) to "4" and limit a form to two. Return the ids, newest first."""
+    """Create clients with the titles "1" (inactive) to "4", and limit the choices of a form to two clients.
+
+    Return the client ids, newest first.
+    """
     monkeypatch.setattr(client_list, "CHOICES", 2)
     made = []
     for number in range(1, 5):
@@ -184,7 +189,7 @@ def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequ
 
 
 def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = False) -> str:
-    """Return the titles of the clients that a form offers, joined."""
+    """Return the concatenated titles of the clients that a form offers."""
     choices = causeway.hub.openbanking.client_list.choices(owner, chosen, active=active)
     return "".join(client.title for client in choices.clients)
 
@@ -200,7 +205,7 @@ def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = 
         ("1", True, "43"),
     ],
 )
-def test_client_choices_are_the_newest_clients_and_the_selected_client(
+def test_a_form_offers_the_newest_clients_and_the_selected_client(
     causeway: Causeway, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
 ) -> None:
     assert offered(causeway, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
@@ -226,7 +231,7 @@ def test_clients_of_other_owners_are_not_offered(causeway: Causeway, own: Sequen
 @pytest.mark.parametrize(
     ("archived", "found", "rows"), [(0, 3, [3]), (1, 3, [3, 6]), (4, 3, [3, 17]), (21, 0, [3, 17])]
 )
-def test_client_choices_read_few_rows_beyond_the_offered_clients(
+def test_a_form_reads_few_rows_in_addition_to_the_offered_clients(
     causeway: Causeway,
     clients: ClientList,
     owner: str,

@@ -26,7 +26,7 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway) -> Iterator[Clients]:
-    """The clients of a stage that accepts client certificates."""
+    """The table of clients in a stage that accepts client certificates."""
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     causeway = shared_causeway.again(settings)
     with causeway.installed():
@@ -132,7 +132,7 @@ def test_contradictory_certificate_settings_are_refused_with_the_reason(
     assert refused(mutual, **security).startswith(reason)
 
 
-def test_certificate_authenticates_binds_tokens_and_sets_the_registration_number(mutual: Clients) -> None:
+def test_certificate_settings_bind_tokens_and_set_the_registration_number_of_the_client(mutual: Clients) -> None:
     made = create(
         mutual,
         **BY_CERTIFICATE,
@@ -197,7 +197,7 @@ def test_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
 
 @pytest.fixture
 def production(shared_causeway: Causeway) -> Clients:
-    """The clients of the stage prod."""
+    """The table of clients in the stage ``prod``."""
     settings = Settings.from_environment(
         {
             "STAGE": "prod",

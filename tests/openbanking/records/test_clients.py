@@ -37,7 +37,7 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def other(causeway: Causeway) -> Clients:
-    """The clients in another process, for a concurrent change by an operator."""
+    """The table of clients in another process, used for a concurrent change by an operator."""
     return causeway.another_process().openbanking.clients
 
 
@@ -53,7 +53,7 @@ def client_id(made: Registered) -> str:
 
 
 def signing(clients: Clients, client_id: str) -> list[str | None]:
-    """Return the secrets that currently sign the client's events, newest first."""
+    """Return the secrets that currently sign events of the client, newest first."""
     return [*clients.events_secrets(clients.get(client_id))]
 
 
@@ -83,7 +83,7 @@ def test_two_clients_never_share_an_events_secret(clients: Clients, made: Regist
     assert clients.create(owner="a@example.com", title="Told", events_url=URL).events_secret != made.events_secret
 
 
-def test_secrets_appear_in_clear_neither_in_the_table_nor_in_repr(
+def test_secrets_are_not_stored_in_plain_text_and_not_shown_in_repr(
     causeway: Causeway, clients: Clients, made: Registered
 ) -> None:
     both = clients.create(owner="a@example.com", title="Told", events_url=URL, secret=True)
@@ -538,7 +538,7 @@ def test_an_update_already_in_effect_is_accepted_at_an_old_revision(clients: Cli
         clients.update(client_id, revision=seen, title="Others'")
 
 
-def test_an_update_at_a_revision_that_changed_meanwhile_is_refused(
+def test_an_update_of_an_outdated_client_revision_is_refused(
     causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     seen = clients.get(client_id).revision
@@ -605,7 +605,9 @@ def test_a_percent_encoded_reserved_parameter_of_a_callback_url_is_refused(
 
 
 @pytest.mark.parametrize("query", ["", "tenant=7", "State=1&codes=2", "x=state&y=%26code%3D1"])
-def test_a_callback_url_may_have_other_parameters(clients: Clients, client_id: str, query: str) -> None:
+def test_a_callback_url_may_have_query_parameters_that_are_not_reserved(
+    clients: Clients, client_id: str, query: str
+) -> None:
     url = f"{URL}?{query}"
 
     assert clients.update(client_id, callback_urls=[url]).client.callback_urls == (url,)
@@ -652,7 +654,7 @@ def two(causeway: Causeway) -> Causeway:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", [None, 0, 1])
-def test_psu_is_redirected_to_the_requested_or_else_the_first_callback_url(
+def test_psu_is_redirected_to_the_requested_callback_url_or_by_default_to_the_first(
     two: Causeway, version: int, number: int | None
 ) -> None:
     named = {} if number is None else {"redirect_uri": two.tpp.client.callback_urls[number]}

@@ -29,7 +29,7 @@ def test_a_client_has_one_events_mode(clients: Clients, client_id: str) -> None:
     assert ways == [("poll", None), ("url", URL), ("poll", None), ("none", None)]
 
 
-def test_events_none_removes_the_events_url(clients: Clients, client_id: str) -> None:
+def test_the_events_mode_none_removes_the_events_url(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events_url=URL)
 
     client = clients.update(client_id, events="none").client
@@ -84,7 +84,7 @@ def test_a_change_of_the_events_mode_is_in_the_history(clients: Clients, client_
     ]
 
 
-def test_clients_stored_without_a_mode_use_their_events_url_or_none(causeway: Causeway, clients: Clients) -> None:
+def test_clients_stored_without_an_events_mode_have_the_mode_url_or_none(causeway: Causeway, clients: Clients) -> None:
     with_url = clients.create(owner="a@example.com", title="Told", events_url=URL).client
     without = clients.create(owner="a@example.com", title="Quiet").client
     for client in (with_url, without):
@@ -94,7 +94,7 @@ def test_clients_stored_without_a_mode_use_their_events_url_or_none(causeway: Ca
     assert clients.get(without.client_id).events_mode == "none"
 
 
-def test_a_polling_client_has_no_events_secret_to_rotate(clients: Clients, client_id: str) -> None:
+def test_rotating_the_events_secret_of_a_polling_client_is_refused(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events="poll")
 
     with pytest.raises(InvalidClient, match="no Events URL"):

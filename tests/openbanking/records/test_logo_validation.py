@@ -75,7 +75,7 @@ TOO_EXPENSIVE = {
     "a long path that is used again": f'<path id="a" d="M0 0{"h1v1" * 9_000}"/>' + uses(20),
     "long texts that are used again": f'<text id="a">{"W" * 50_000}</text>' + uses(10),
 }
-"""Drawings that are refused because of what they refer to and repeat."""
+"""Drawings that are refused because references and repetitions multiply the rendering cost."""
 
 
 def _enlarged(attributes: str, element: str = "g") -> str:
@@ -120,7 +120,7 @@ ENLARGED = {
     "a marker of a wide line": _enlarged('id="r"', "marker")
     + '<path d="M0 0h9" stroke-width="1000000" marker-end="url(#r)"/>',
 }
-"""Drawings with small numbers that are drawn over millions of pixels."""
+"""Drawings whose transforms enlarge small coordinates to millions of pixels."""
 
 UNAFFORDABLE = {
     "dashes": '<path d="M0 0h9" stroke-dasharray=".0001"/>',
@@ -144,7 +144,7 @@ UNAFFORDABLE = {
     ),
     "elements deep inside each other": "<g>" * 300 + "</g>" * 300,
 }
-"""Drawings with what costs a browser any amount of time for any size."""
+"""Drawings with effects that have an unlimited rendering cost at any image size."""
 
 
 HARMLESS = {
@@ -250,7 +250,7 @@ HARMFUL = {
     ],
     ids=["png", "jpeg", "svg", "svg in UTF-16"],
 )
-def test_the_media_type_follows_from_the_content(content: bytes, media_type: str) -> None:
+def test_the_media_type_is_detected_from_the_content(content: bytes, media_type: str) -> None:
     logo = read_logo(content)
 
     assert (logo.content, logo.media_type) == (content, media_type)

@@ -59,7 +59,7 @@ def claims(causeway: Causeway) -> list[dict[str, Any]]:
 
 
 def held(causeway: Causeway) -> list[int]:
-    """Return the number of attempts that may have sent the order, for each claimed id."""
+    """Return the number of attempts that may have sent the order, for each claimed X-Request-Id."""
     return [item["sendings"] for item in claims(causeway)]
 
 
@@ -316,7 +316,7 @@ def test_request_id_is_not_released_when_an_earlier_attempt_was_sent(causeway: C
     is_refused_and_nothing_is_spent(other)
 
 
-def test_a_request_id_is_released_when_the_consent_is_revoked_meanwhile(causeway: Causeway) -> None:
+def test_a_request_id_is_released_when_the_consent_is_revoked_during_a_failed_connection(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME)
 
     def revoked_on_the_way(sent: object) -> Any:
@@ -394,7 +394,7 @@ def test_an_accepted_order_keeps_its_request_id_between_attempts_and_after_sendi
 
 @pytest.mark.parametrize("applied", [True, False])
 @HOW
-def test_an_order_is_sent_only_once_its_claim_is_written(
+def test_an_order_is_sent_only_after_the_claim_of_its_request_id_is_written(
     causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
     pisp = Pisp.with_request_id(causeway, 1, consent_type=consent_type)
@@ -424,7 +424,7 @@ WHO = pytest.mark.parametrize("who", ["the same consent", "another consent", "no
 
 
 def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp:
-    """Return the TPP that makes the second order."""
+    """Return the TPP that sends the second order."""
     if who == "another client":
         becomes_another_tpp(causeway)
     kind, consent_type = ("direct", "reusable") if who == "no consent" else ("single", ONE_TIME)
@@ -594,7 +594,7 @@ def test_a_deferred_order_stored_without_a_claim_is_sent(causeway: Causeway, ver
 
 
 @pytest.mark.parametrize("end", [never_reached, too_late, left_alone])
-def test_a_deferred_order_stored_without_a_claim_fails_as_not_sent_if_unsent(
+def test_an_unsent_deferred_order_stored_without_a_claim_fails_as_not_sent(
     causeway: Causeway, end: Callable[[Pisp, str], None]
 ) -> None:
     pisp = Pisp(causeway, 2, consent_type=ONE_TIME, deferred=True)

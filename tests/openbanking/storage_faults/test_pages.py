@@ -24,7 +24,7 @@ from tests.website.web_user import WebUser
 pytestmark = pytest.mark.faults
 
 Calls = Generator[Callable[[], Answer], Answer, None]
-"""Yields the calls that a fault strikes, and gets the answer to each."""
+"""A generator that yields calls to run with a fault, and receives the response to each call."""
 
 
 def web_request(prepare: Callable[[Causeway], Calls]) -> None:
@@ -98,7 +98,7 @@ def archive_a_client_in_the_web_interface(causeway: Causeway) -> Calls:
 
 @web_request
 def look_at_clients_in_the_web_interface(causeway: Causeway) -> Calls:
-    """The searches use a part of the title, and the complete Client ID."""
+    """One search uses a part of the title, and another search uses the complete Client ID."""
     user, client = user_with_client(causeway)
     for query in ("title=event", f"client_id={client.client_id}"):
         answer = yield partial(user.get, f"/clients?{query}")

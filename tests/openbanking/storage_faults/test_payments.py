@@ -185,7 +185,10 @@ def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
 
 
 def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: str) -> None:
-    """Check that a one-time consent is restored only if the bank was never reached, and that it then pays once."""
+    """Check that a one-time consent is restored only if the bank was never reached.
+
+    A restored consent must permit exactly one payment.
+    """
     status, whole = status_of_consent(pisp.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
     pisp.bank_answers(payment_answer(pisp.version))
@@ -411,7 +414,7 @@ def accept_a_deferred_payment_with_a_lost_transaction_response(
 
 
 def _was_not_accepted(answer: Answer) -> bool:
-    """Return whether an order was refused, with advice to retry unless a retry could pay twice."""
+    """Return whether an order was refused with Retry-After, or with the error that the acceptance is unknown."""
     if "retry-after" in answer.headers:
         return refused(answer)
     return bool(answer.status == 500 and answer.body["title"] == refusals.ACCEPTANCE_UNKNOWN.sentence)

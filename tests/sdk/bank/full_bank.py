@@ -42,7 +42,7 @@ NUMBERS = ("31926801", "01234567")
 SORT_CODE, CURRENCY = "040004", "GBP"
 BALANCE = Decimal("250.00")
 DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
-"""The days of the booked entries, newest first."""
+"""The days of the booked transactions, newest first."""
 
 
 def make_key() -> rsa.RSAPrivateKey:

@@ -20,7 +20,7 @@ from tests.sdk.scripted_hub import Clock
 HUB, BANK = "https://hub.example", "https://bank.example"
 HUB_KEY, OTHER_KEY = make_key(), make_key()
 NOVEMBER = 1_795_680_000.0
-"""In November 2026: before the consents end."""
+"""A time in November 2026, before the consents end."""
 CALLBACK = "https://tpp.example/callback?order=7"
 PATHS: Mapping[int, Mapping[str, str]] = {
     1: {
@@ -200,7 +200,7 @@ class BankHarness:
         return self.run(self.request("GET", path.removeprefix(BANK)))
 
     def decide(self, page: httpx.Response | str, decision: str, **form: Any) -> httpx.Response:
-        """Send the form of a page. If an address is given, open its page first.
+        """Send the form of a page. If an address is given, open the page at the address first.
 
         Return the response, or the opened page if the page has no form.
         """

@@ -59,7 +59,7 @@ def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[BankHarness]
 
 
 def is_alive(harness: BankHarness, storage: Mortal, page: httpx.Response, steps: int) -> bool:
-    """Run a decision that may crash after this many steps, and restart the process.
+    """Run a decision that crashes after ``steps`` storage writes, and restart the process.
 
     Return whether the decision was completed without a crash.
     """
@@ -164,7 +164,7 @@ def test_a_consent_is_saved_once_despite_a_crash_at_any_step(mortal: BankHarness
     assert 1 < steps < MOST_STEPS - 1
 
 
-def test_a_consent_revoked_by_the_psu_ends_on_both_sides_despite_a_crash_at_any_step(
+def test_a_consent_revoked_by_the_psu_ends_at_bank_and_hub_despite_a_crash_at_any_step(
     mortal: BankHarness, storage: Mortal
 ) -> None:
     for steps in range(MOST_STEPS):

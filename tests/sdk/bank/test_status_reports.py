@@ -95,7 +95,7 @@ def test_a_status_of_an_unknown_payment_is_not_reported(harness: BankHarness) ->
     ],
     ids=lambda answer: str(answer.status_code),
 )
-def test_a_status_report_is_pending_until_the_hub_accepts_or_rejects_it(
+def test_a_status_report_is_pending_until_the_hub_accepts_or_rejects_the_report(
     harness: BankHarness, answer: httpx.Response
 ) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))

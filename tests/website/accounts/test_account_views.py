@@ -89,7 +89,7 @@ def test_a_password_matches_in_any_unicode_normalisation_form(visitor: WebUser, 
     assert visitor.sign_in(email, "gru\u0308ne Wiese 44").status == 303
 
 
-def test_a_password_that_normalisation_lengthens_signs_in(visitor: WebUser, email: str) -> None:
+def test_a_user_can_sign_in_with_a_password_that_normalisation_lengthens(visitor: WebUser, email: str) -> None:
     password = "".join(f"u\u0308{number * 7919 % 97}" for number in range(80))  # 316 characters as they are typed
     assert visitor.register(email, password).status == 303
 

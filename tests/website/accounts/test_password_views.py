@@ -118,7 +118,7 @@ def test_a_password_set_by_link_ends_every_other_session(causeway: Causeway, use
 def test_a_session_of_an_earlier_version_is_valid_until_a_password_change(
     causeway: Causeway, visitor: WebUser, email: str
 ) -> None:
-    """The old cookie does not name the user, and the old record has no generation."""
+    """The old cookie does not contain the user, and the old record has no generation."""
     from chalicelib.foundation.identifiers import digest, new_secret
 
     ensure_user(causeway.hub, email)

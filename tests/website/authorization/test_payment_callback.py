@@ -38,7 +38,7 @@ def test_the_payment_page_shows_the_status_from_the_bank_instead_of_the_query(ca
         (2, "CANC", True, "Payment cancelled"),
     ],
 )
-def test_the_payment_page_shows_the_status_and_refreshes_until_it_is_final(
+def test_the_payment_page_shows_the_status_and_refreshes_until_the_status_is_final(
     causeway: Causeway, version: int, status: Any, is_final: bool, headline: str
 ) -> None:
     pisp = Pisp(causeway, version)

@@ -14,7 +14,7 @@ from tests.kit.storage import record_calls
 from tests.website.web_user import WebUser
 
 BATCH = 100
-"""The writes of a transaction."""
+"""The number of writes in a transaction."""
 
 
 def list_others(causeway: Causeway, card: Card, count: int) -> None:

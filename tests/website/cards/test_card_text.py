@@ -41,7 +41,7 @@ def test_an_entered_amount_is_parsed_without_rounding(written: str, currency: in
 
 NO_AMOUNTS = ["", "a lot", "-5", "1.234", "1e3", "٣", ".5", "5.", "1" * 14, "NaN", "1 000"]
 MISPLACED = ["1,50", "12,34", "0,500", "1234,567", "1,2345", ",500", "1,234,56", "1,,234", "1,234.5,0", "1.234,50"]
-"""Commas are marks of thousands, not of decimals."""
+"""Invalid amounts with misplaced commas. A comma separates thousands and is not a decimal separator."""
 
 
 @pytest.mark.parametrize("written", [*NO_AMOUNTS, *MISPLACED, "12,345,678,901,234"])

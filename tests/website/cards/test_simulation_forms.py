@@ -28,7 +28,7 @@ OFFERED = {
 }
 USE = {"amount": "25.00", "currency_ison": "978", "transaction_type": "0", "entry_mode_type": "5"}
 ASKING = ("simulateDispute", "simulateRefund")
-"""Forms that know no amount to begin with."""
+"""The actions whose forms have no default amount."""
 SHOP = {"merchant_name": "Shop", "mcc": "5411", "merchant_country_ison": "276"}
 
 

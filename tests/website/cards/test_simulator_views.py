@@ -178,7 +178,9 @@ def field_of(answer: Answer, action: str, name: str) -> str:
     return found[0]
 
 
-def test_each_invalid_field_shows_its_error_and_the_first_is_focused(colleague: WebUser, card: NewCard) -> None:
+def test_each_invalid_field_shows_its_error_and_the_first_invalid_field_is_focused(
+    colleague: WebUser, card: NewCard
+) -> None:
     wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
     answer = colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE | wrong)
 

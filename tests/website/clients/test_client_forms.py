@@ -37,7 +37,7 @@ BUTTONS: Mapping[str, str] = {
     "activate": "activate",
     "restore": "restore",
 }
-"""The button, or the link to its question, for each command that changes a client."""
+"""The button, or the link to the confirmation page, for each command that changes a client."""
 _OTHERS = {"add", "list", "show"}
 
 

@@ -70,7 +70,7 @@ def test_an_outdated_form_returns_409_with_the_entered_values(user: WebUser, cli
     assert clients.get(client_id).title == "Mine"
 
 
-def test_the_other_forms_show_stored_values_after_a_validation_error(user: WebUser, clients: Clients) -> None:
+def test_forms_without_the_validation_error_show_stored_values(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert user.save_client(client_id, title=" ").status == 400

@@ -347,7 +347,9 @@ def test_the_confirmation_page_of_another_users_client_returns_404(user: WebUser
     assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
-def test_production_allows_only_the_operator_to_activate_and_number_clients(causeway: Causeway, user: WebUser) -> None:
+def test_production_allows_only_the_operator_to_activate_clients_and_set_registration_numbers(
+    causeway: Causeway, user: WebUser
+) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
     client_id = user.create_client(
         registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"

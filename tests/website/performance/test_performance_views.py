@@ -178,7 +178,9 @@ def test_the_figures_of_the_current_day_are_summed(causeway: Causeway, visitor: 
     assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
 
 
-def test_a_tpp_call_appears_in_todays_figures_after_it_is_written(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_tpp_call_appears_in_the_figures_of_today_after_its_counters_are_written(
+    causeway: Causeway, visitor: WebUser
+) -> None:
     relay = Relay(causeway)
     relay.bearer(1)
     assert relay.call(BY_WEBHOOK["/accounts"]).status == 200

@@ -151,7 +151,7 @@ def test_email_addresses_are_normalised(name: str) -> None:
     assert normalise_email(f" {name.upper()}\t") == name
 
 
-def test_registration_reports_all_errors_at_once(causeway: Causeway, email: str) -> None:
+def test_registration_reports_all_errors_together(causeway: Causeway, email: str) -> None:
     with pytest.raises(InvalidUser) as refused:
         causeway.hub.website.users.register("ada", "short", terms_accepted=False)
 

@@ -69,7 +69,7 @@ def is_refused(answer: Answer, version: int) -> bool:
 
 @VERSIONS
 @pytest.mark.parametrize("recorded", [SUBJECT, REVERSED])
-def test_bank_certificate_matches_its_subject_in_either_order(
+def test_bank_certificate_subject_is_accepted_in_either_order_of_its_attributes(
     mutual: Causeway, authority: Authority, version: int, recorded: str
 ) -> None:
     name_subjects(mutual, recorded)

@@ -142,7 +142,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
-def test_invalid_search_returns_400_with_an_error_at_its_field(
+def test_invalid_search_returns_400_with_an_error_at_the_search_field(
     causeway: Causeway, search: dict[str, str], errors: dict[str, str]
 ) -> None:
     page = open_page(causeway, **search)
@@ -186,7 +186,7 @@ def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
     assert "45 banks, page 2 of 3" in pages[1].text
 
 
-def test_scopes_without_a_bank_show_a_link_back_to_the_client(
+def test_bank_page_links_to_the_client_if_no_bank_offers_the_scopes(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [causeway.banks[1].record])
@@ -233,7 +233,7 @@ def test_bank_page_response_has_the_security_headers(causeway: Causeway) -> None
 def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
     """Browsers apply ``form-action`` to redirects too.
 
-    After the request has ended, a search redirects to the client.
+    After the authorization request has ended, a bank search redirects to the client.
     """
     callback = urlsplit(causeway.tpp.client.callback_url)
 
@@ -372,7 +372,7 @@ def test_cancel_url_of_a_replaced_request_redirects_and_keeps_the_new_request(ca
     assert [*causeway.hub.store.scan("deliveries")] == events
 
 
-def test_cancel_url_of_a_replaced_request_redirects_with_its_own_reason_afterwards(
+def test_replaced_cancel_url_keeps_its_reason_after_the_new_request_is_cancelled(
     causeway: Causeway, other: str
 ) -> None:
     page = choices(open_page(causeway))
@@ -536,7 +536,9 @@ def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Caus
     assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
 
 
-def test_open_request_with_a_named_bank_stored_as_chosen_repeats_its_redirect(causeway: Causeway, other: str) -> None:
+def test_request_with_a_named_bank_stored_with_chooses_bank_repeats_its_redirect(
+    causeway: Causeway, other: str
+) -> None:
     """An earlier release stored ``chooses_bank`` in every browser request."""
     open_page(causeway, bic=BIC[2])
     (item,) = stored(causeway)
@@ -717,7 +719,7 @@ def test_head_request_does_not_keep_a_pushed_request_open(causeway: Causeway) ->
     assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 400
 
 
-def test_two_concurrent_windows_of_a_pushed_request_show_the_bank_page(causeway: Causeway) -> None:
+def test_pushed_request_opened_in_two_concurrent_windows_shows_the_bank_page_in_each(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
 
     with causeway.meanwhile("update", lambda: open_pushed(causeway, request_uri)):
@@ -740,7 +742,7 @@ def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causewa
     assert open_pushed(causeway, request_uri).headers["location"] == first.headers["location"]
 
 
-def test_client_with_the_fapi2_profile_can_leave_the_choice_to_the_psu(causeway: Causeway) -> None:
+def test_pushed_request_of_a_fapi2_client_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     answer = holder.push(causeway, bic=None)

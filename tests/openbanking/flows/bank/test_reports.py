@@ -187,7 +187,7 @@ def test_daily_performance_requires_a_date_and_camel_case_names(relay: Relay) ->
         assert_names(answer, 2, name)
 
 
-def test_last_report_of_a_day_replaces_the_earlier_ones(relay: Relay) -> None:
+def test_last_report_of_a_day_replaces_earlier_reports(relay: Relay) -> None:
     def kept() -> list[tuple[str, int | None, int | None]]:
         reports = relay.causeway.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
         return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
@@ -214,7 +214,7 @@ def test_rejected_report_keeps_the_earlier_report_of_the_day(relay: Relay) -> No
     assert kept() == before != []
 
 
-def test_retried_report_returns_200_and_another_body_with_its_request_id_returns_400(relay: Relay) -> None:
+def test_retried_report_returns_200_and_a_changed_body_with_its_request_id_returns_400(relay: Relay) -> None:
     request_id = str(uuid.uuid4())
 
     first = performance(relay.causeway, DAY, x_request_id=request_id)

@@ -46,16 +46,16 @@ def by_number(row: Row, number: str, sort_code: str | None) -> Json:
 
 
 def named(member: str) -> list[Row]:
-    """Return the rows whose requests name the PSU's account in ``member``.
+    """Return the rows whose requests identify the PSU's account by ``member``.
 
-    Direct payments are excluded: they have no consent.
+    Direct payments are excluded, because they have no consent.
     """
     places = (member, f"account.{member}", f"debtor_account.{member}", f"sender_{member}")
     return [row for row in ROWS if row.token and any(each.path in places for each in row.table.request)]
 
 
 def cases() -> Iterator[object]:
-    """Yield row, kind of the consent's identifiers, request, and whether the account was approved."""
+    """Yield the row, the kind of identifiers in the consent, the request, and whether the PSU approved the account."""
     for row in named("iban"):
         yield pytest.param(row, "ibans", by_iban(row, IBAN), True, id=f"{row}-approved IBAN")
         yield pytest.param(row, "ibans", by_iban(row, IBAN.lower()), True, id=f"{row}-approved IBAN in small letters")

@@ -66,12 +66,12 @@ def at(causeway: Causeway, seconds: float) -> int:
 
 
 _BEGAN = 1772442000
-"""When the test service begins: 2026-03-02T09:00:00Z."""
+"""The start time of the test service: 2026-03-02T09:00:00Z."""
 
 
 @contextmanager
 def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
-    """Change the duration of the bank's consents to ``days`` within the block."""
+    """Set the duration of the bank's consents to ``days`` within the block."""
     bank = causeway.banks[version].record
     causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
     causeway.hub.openbanking.banks.forget()
@@ -85,7 +85,7 @@ def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
 
 
 @VERSIONS
-def test_consent_sends_an_event_7_days_before_its_end_and_a_second_at_its_end(
+def test_consent_sends_an_event_7_days_before_its_end_and_a_second_event_at_its_end(
     listening: Causeway, version: int
 ) -> None:
     consented = listening.psu.approve(version)

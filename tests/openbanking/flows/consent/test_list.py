@@ -229,7 +229,9 @@ def test_next_refresh_sets_the_last_use_of_a_consent_stored_without_a_last_use(c
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_every_consent_of_one_second_once(causeway: Causeway, limit: int) -> None:
+def test_pages_list_each_of_several_consents_with_equal_creation_times_exactly_once(
+    causeway: Causeway, limit: int
+) -> None:
     made = [approved(causeway) for _ in range(7)]
 
     found = [ids(page["consents"]) for page in pages(causeway, limit=limit)]
@@ -303,7 +305,7 @@ def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway) -> Non
 # -- filters
 
 
-def test_consent_list_filters_by_bank_and_status(causeway: Causeway) -> None:
+def test_consent_list_with_a_bank_or_status_filter_returns_only_matching_consents(causeway: Causeway) -> None:
     one, two = approved(causeway, 1), approved(causeway, 2)
     ended = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
@@ -353,7 +355,7 @@ def test_filtered_page_makes_a_second_query_for_the_remaining_consents(causeway:
     assert calls.count("Query") == 2
 
 
-def test_filtered_page_ends_at_its_limit_and_the_next_page_continues_there(causeway: Causeway) -> None:
+def test_filtered_pages_that_end_at_their_limit_omit_and_repeat_no_consent(causeway: Causeway) -> None:
     made = [approved(causeway, version) for version in (1, 2, 1, 2, 1)]
 
     found = [ids(page["consents"]) for page in pages(causeway, bic="ALPHGB21", limit=2)]

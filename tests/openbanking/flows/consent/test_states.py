@@ -69,7 +69,7 @@ def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, ve
 
 
 @VERSIONS
-def test_status_of_a_revoked_consent_shows_the_time_and_the_party(causeway: Causeway, version: int) -> None:
+def test_status_of_a_revoked_consent_shows_who_revoked_the_consent_and_when(causeway: Causeway, version: int) -> None:
     by_tpp, by_bank, by_operator = (causeway.psu.approve(version) for _ in range(3))
     bearer = causeway.tpp.call("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
     causeway.clock.advance(60)
@@ -121,7 +121,9 @@ def test_revoked_consent_without_a_stored_time_has_the_status_revoked(causeway: 
 
 
 @VERSIONS
-def test_foreign_and_unknown_consents_have_the_same_status_unknown(causeway: Causeway, version: int) -> None:
+def test_consents_of_other_banks_and_nonexistent_consents_have_the_status_unknown(
+    causeway: Causeway, version: int
+) -> None:
     token, consent_id = approved(causeway, version)
     foreign, foreign_id = approved(causeway, 3 - version)
     bearer = causeway.tpp.tokens(version)["access_token"]
@@ -195,7 +197,9 @@ def test_empty_list_and_more_than_100_entries_return_400(
 
 
 @VERSIONS
-def test_malformed_tokens_alone_return_unknown_without_a_read(causeway: Causeway, version: int) -> None:
+def test_query_with_only_malformed_tokens_returns_unknown_without_a_storage_read(
+    causeway: Causeway, version: int
+) -> None:
     causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
 
     with record_calls(causeway) as calls:
@@ -330,7 +334,7 @@ def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
     assert error_code(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
 
 
-def test_version_2_response_has_camel_case_names(causeway: Causeway) -> None:
+def test_version_2_status_response_has_camel_case_member_names(causeway: Causeway) -> None:
     token, _ = approved(causeway, 2)
 
     (entry,) = jsontext.loads(ask(causeway, 2, [token]).text)["consents"]

@@ -168,7 +168,7 @@ def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Caus
     assert again["expires_in"] == 3541
 
 
-def test_a_refresh_token_used_after_its_successor_ends_the_consent(causeway: Causeway) -> None:
+def test_use_of_a_refresh_token_after_the_use_of_its_successor_ends_the_consent(causeway: Causeway) -> None:
     first = causeway.tpp.tokens(1)
     second = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     third = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
@@ -524,7 +524,7 @@ def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(causeway
     assert len(causeway.queued()) == 1
 
 
-def test_revoking_an_unknown_or_foreign_token_succeeds_and_changes_nothing(causeway: Causeway) -> None:
+def test_revoking_an_unknown_token_or_a_token_of_another_client_changes_nothing(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 

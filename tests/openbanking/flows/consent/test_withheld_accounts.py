@@ -109,5 +109,5 @@ def test_unapproved_account_in_camel_case_is_withheld(relay: Relay) -> None:
     assert listed(relay, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
 
 
-def test_version_1_id_with_a_decimal_point_is_withheld(relay: Relay) -> None:
+def test_version_1_account_whose_id_has_a_decimal_point_is_withheld(relay: Relay) -> None:
     assert listed(relay, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []

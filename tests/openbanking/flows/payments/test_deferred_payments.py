@@ -121,7 +121,7 @@ WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
-def test_invalid_deferred_order_is_rejected_at_once_and_spends_nothing(
+def test_invalid_deferred_order_is_rejected_at_once_and_does_not_spend_the_consent(
     causeway: Causeway, status: int, code: str, kind: str, wrong: dict[str, Any]
 ) -> None:
     pisp = Pisp(causeway, 1, kind, ONE_TIME, deferred=True)
@@ -178,7 +178,7 @@ def dies_instead(*arguments: object, **options: object) -> Any:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_failed_write_of_the_outcome_never_sends_the_order_again(causeway: Causeway, applied: bool) -> None:
+def test_order_is_not_sent_again_after_a_failed_write_of_its_outcome(causeway: Causeway, applied: bool) -> None:
     pisp = Pisp(causeway, 2, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     fault = Fault(causeway, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
@@ -194,7 +194,9 @@ def test_failed_write_of_the_outcome_never_sends_the_order_again(causeway: Cause
         assert pisp.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
-def test_defect_after_sending_never_sends_the_order_again(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_is_not_sent_again_after_an_internal_error_that_follows_sending(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     real = execution.send_order
@@ -483,7 +485,7 @@ def test_retry_of_a_failed_deferred_order_returns_the_same_request_id(causeway: 
     assert pisp.calls == 1
 
 
-def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
+def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     pisp.order("key-1")
 

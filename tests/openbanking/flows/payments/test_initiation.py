@@ -25,7 +25,9 @@ from tests.openbanking.payments import KINDS, PATHS, REFUSAL, WEBHOOKS, Pisp, or
 
 @VERSIONS
 @KINDS
-def test_order_reaches_the_bank_and_returns_its_response(causeway: Causeway, version: int, kind: str) -> None:
+def test_order_reaches_the_bank_and_returns_the_response_of_the_bank(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(causeway, version, kind)
 
     answer = pisp.pay()
@@ -72,7 +74,7 @@ def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(cause
     assert pisp.calls == 1
 
 
-def test_order_rejected_by_the_hub_spends_nothing(causeway: Causeway) -> None:
+def test_order_rejected_by_the_hub_spends_neither_the_consent_nor_the_idempotency_key(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     refused = pisp.pay("key-1", amount="-1")
@@ -146,7 +148,7 @@ def test_idempotency_key_applies_only_to_its_path_and_client(causeway: Causeway)
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
-def test_spent_bearer_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
+def test_bearer_of_a_spent_consent_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
     one, other = Pisp(causeway, 1), Pisp(causeway, 1)
     spent = Pisp(causeway, 1, consent_type="one_time")
     spent.bank_answers(payment_answer(1, "P-2"))
@@ -175,7 +177,7 @@ def test_payment_retry_returns_the_stored_response_while_the_bank_is_inactive(ca
         causeway.hub.openbanking.banks.change(bic, active=True)
 
 
-def test_reused_key_with_another_body_returns_400(causeway: Causeway) -> None:
+def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
 
@@ -425,7 +427,7 @@ def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, v
     assert "unknown" in answer.body["title"]
 
 
-def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
+def test_bank_response_with_an_already_recorded_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.pay()
     pisp.report("ACSC")
@@ -438,7 +440,7 @@ def test_repeated_bank_response_with_one_payment_id_keeps_the_payment_history(ca
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_payment_is_sent_to_the_bank_only_if_its_claim_was_written_to_storage(
+def test_payment_is_sent_to_the_bank_only_if_its_idempotency_claim_was_stored(
     causeway: Causeway, key: str | None, applied: bool
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -489,7 +491,7 @@ def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted
 
 
 def test_bearer_read_during_another_payment_keeps_its_expiry_after_the_consent_is_restored(causeway: Causeway) -> None:
-    """A batch read is not transactional, so that the consent can be older than its token."""
+    """A batch read is not transactional, so the returned consent can be older than the returned token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
     pisp = Pisp(causeway, 1, consent_type="one_time")

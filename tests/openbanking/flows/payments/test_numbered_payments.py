@@ -1,4 +1,4 @@
-"""Tests of numeric ids from banks: a number and its digits as text identify the same payment or account."""
+"""Tests of numeric ids from banks: a number and a text with the same digits identify the same payment or account."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.openbanking.relay import Relay
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("reported", [4711, "4711"])
-def test_numeric_payment_id_and_its_digits_as_text_identify_the_same_payment(
+def test_payment_id_as_a_number_and_as_text_identifies_the_same_payment(
     causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
     causeway.tpp.set_events_url()

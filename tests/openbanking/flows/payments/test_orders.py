@@ -226,7 +226,7 @@ def test_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> 
 
 
 def bulk(row: Row, amounts: list[Any], *totals: Any, currency: str = "EUR") -> Json:
-    """Return a bulk order with ``amounts``. Each total is either an amount, or an amount with a currency."""
+    """Return a bulk order with the amounts ``amounts``. A total is either an amount, or an amount with a currency."""
     order = of(row, "1", currency)
     first = order["payments"][0]
     order["payments"] = []
@@ -340,7 +340,7 @@ TOTALS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
-def test_version_1_totals_require_each_currency_once(relay: Relay, totals: Any) -> None:
+def test_version_1_bulk_totals_must_contain_each_currency_exactly_once(relay: Relay, totals: Any) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
 
     refused(relay, row, bulk(row, ["1", "1"], *totals), "totals")
@@ -366,7 +366,7 @@ def test_a_bulk_has_1_to_1000_payments(relay: Relay, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_error_in_a_bulk_names_the_payment(relay: Relay, row: Row) -> None:
+def test_error_in_a_bulk_order_contains_the_position_of_the_payment(relay: Relay, row: Row) -> None:
     order = bulk(row, ["1"] * 7, "7")
     order["payments"][4] = order["payments"][4] | {"colour": "red"}
 

@@ -95,7 +95,7 @@ def test_status_query_returns_the_requested_payment_id(causeway: Causeway) -> No
 
 
 @VERSIONS
-def test_spent_bearer_reads_the_status_of_its_own_payment(causeway: Causeway, version: int) -> None:
+def test_bearer_of_a_spent_consent_reads_the_status_of_its_own_payment(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
     pisp.pay()
@@ -107,7 +107,7 @@ def test_spent_bearer_reads_the_status_of_its_own_payment(causeway: Causeway, ve
     assert pisp.status().status == 401
 
 
-def test_spent_bearer_cannot_read_other_payments(causeway: Causeway) -> None:
+def test_bearer_of_a_spent_consent_cannot_read_other_payments(causeway: Causeway) -> None:
     other = Pisp(causeway, 1)
     other.pay()
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -298,7 +298,7 @@ def test_status_report_before_the_bank_response_is_applied(causeway: Causeway, v
     assert pisp.report(1 if version == 1 else "ACCC").status == 200
 
 
-def test_early_report_in_another_version_is_applied(causeway: Causeway, request: pytest.FixtureRequest) -> None:
+def test_early_report_in_another_api_version_is_applied(causeway: Causeway, request: pytest.FixtureRequest) -> None:
     pisp = Pisp(causeway, 1)
     request.getfixturevalue("moved")
     causeway.clock.advance(61)

@@ -316,7 +316,7 @@ def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
     assert pisp.status_of_order().body["payment_id"] == "P-1"
 
 
-def test_refused_retry_leaves_the_outcome_of_the_first_attempt_unknown(causeway: Causeway) -> None:
+def test_outcome_of_the_first_attempt_stays_unknown_after_a_refused_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -359,7 +359,7 @@ def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causewa
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_spent_bearer_gets_the_outcome_of_its_own_order(causeway: Causeway) -> None:
+def test_bearer_of_a_spent_consent_gets_the_outcome_of_its_own_order(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, consent_type="one_time")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -386,7 +386,7 @@ def test_an_order_without_a_response_is_unresolved(
 
 
 @pytest.mark.parametrize("with_id", [True, False])
-def test_a_payment_with_a_response_is_not_unresolved(causeway: Causeway, with_id: bool) -> None:
+def test_a_payment_with_a_response_is_not_listed_as_unresolved(causeway: Causeway, with_id: bool) -> None:
     pisp = Pisp.with_request_id(causeway, 2) if with_id else Pisp(causeway, 2)
     assert pisp.pay().status == 200
     causeway.clock.advance(DAY)
@@ -406,7 +406,7 @@ def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> N
     assert [found.order.request_id for found in unresolved(causeway)] == [pisp.request_id]
 
 
-def test_a_deferred_order_is_not_unresolved_while_it_waits(causeway: Causeway) -> None:
+def test_a_waiting_deferred_order_is_not_listed_as_unresolved(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, deferred=True)
     pisp.order()
     causeway.clock.advance(PLANS["payment"].lifetime)
@@ -466,7 +466,7 @@ def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway,
     assert items(causeway, "payments")[0]["outcome"] == "not_accepted"
 
 
-def test_operator_confirms_a_payment_named_by_the_bank(causeway: Causeway) -> None:
+def test_operator_can_confirm_a_payment_id_that_the_bank_returned(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, version=1)
 
     causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-1")
@@ -548,7 +548,7 @@ def test_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then
     assert pisp.status_of_order().body["payment_status"] == 4
 
 
-def test_late_response_to_the_first_attempt_keeps_the_payment_of_its_retry(causeway: Causeway) -> None:
+def test_late_response_to_the_first_attempt_does_not_replace_the_payment_of_the_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
 
     def slow(sent: ReceivedRequest) -> Any:
@@ -588,7 +588,9 @@ def test_order_with_a_reused_request_id_contains_no_data_of_the_first_order(caus
     assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(causeway)) == (None, None, [])
 
 
-def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_request_id(causeway: Causeway) -> None:
+def test_report_on_an_earlier_payment_does_not_resolve_a_later_order_with_the_same_request_id(
+    causeway: Causeway,
+) -> None:
     first, second = with_unknown_outcome(causeway, 1), Pisp(causeway, 1, "direct")
     causeway.hub.openbanking.call(record_not_accepted, first.bank.bic, first.request_id or "")
     causeway.clock.advance(CLAIMED_SECONDS + 1)
@@ -603,7 +605,9 @@ def test_report_on_an_earlier_payment_does_not_resolve_the_order_with_its_reques
 
 
 @VERSIONS
-def test_payment_named_again_after_not_accepted_becomes_unknown_again(causeway: Causeway, version: int) -> None:
+def test_payment_recorded_as_not_accepted_becomes_unknown_if_the_bank_returns_its_id_again(
+    causeway: Causeway, version: int
+) -> None:
     pisp = with_unknown_outcome(causeway, version)
     causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
     queries = len(causeway.recorded("payment_status"))
@@ -627,7 +631,7 @@ def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Caus
         causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
 
 
-def test_order_under_a_generated_request_id_is_found_after_a_storage_failure(causeway: Causeway) -> None:
+def test_order_is_found_by_its_generated_request_id_after_a_storage_failure(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         failed = pisp.pay()
@@ -683,7 +687,7 @@ def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted
     assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
 
 
-def test_second_payment_id_of_an_order_keeps_the_first_payment(causeway: Causeway) -> None:
+def test_order_with_a_second_payment_id_keeps_the_payment_of_the_first_id(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, 1)
     pisp.bank_answers(payment_answer(1, "P-2"))
     assert pisp.pay().status == 200
@@ -749,7 +753,7 @@ def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causew
     assert unresolved(causeway) == []
 
 
-def test_status_query_for_an_order_claim_of_an_earlier_version_returns_404(causeway: Causeway) -> None:
+def test_status_query_for_an_order_claimed_by_an_earlier_release_returns_404(causeway: Causeway) -> None:
     request_id, now = str(uuid.uuid4()), causeway.clock.time()
     _, key = order_key("BETADEF1", request_id)
     old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}

@@ -105,7 +105,7 @@ NO_BALANCE: list[Any] = ["ten", "", "1,50", "1e3", " 1 ", "1_000", "NaN", "sNaN"
 
 
 @pytest.mark.parametrize("balance", [*NO_BALANCE, "\u0661", True, False, [], {}, [1], {"amount": 1}], ids=repr)
-def test_balance_that_is_no_number_returns_502(relay: Relay, balance: Any) -> None:
+def test_balance_that_is_not_a_number_returns_502(relay: Relay, balance: Any) -> None:
     answer = asked(relay, 1, {"balance": balance, "currency": "GBP"})
 
     assert "balance" in details_of(answer)
@@ -152,7 +152,7 @@ SECRET = {"balance": Number("73519.42"), "currency": "EUR", "name": "Jane Doe", 
 
 @pytest.mark.parametrize("row", [ONE, TWO], ids=str)
 @pytest.mark.parametrize("said", [True, False])
-def test_funds_confirmation_returns_and_logs_no_other_member_of_the_bank_response(
+def test_other_members_of_a_funds_confirmation_reach_neither_the_tpp_nor_the_log(
     relay: Relay, row: Any, said: bool, lines: Lines
 ) -> None:
     given = {"status": "success", **SECRET, "funds_available": said}

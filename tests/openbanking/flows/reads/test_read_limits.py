@@ -89,7 +89,7 @@ def test_attended_reads_are_never_counted(causeway: Causeway, version: int, call
     assert aisp.read(call, ATTENDED, **query).status == 200
 
 
-def test_read_with_psu_headers_other_than_the_ip_address_is_unattended(aisp: Aisp) -> None:
+def test_read_with_psu_headers_but_no_psu_ip_address_is_unattended(aisp: Aisp) -> None:
     aisp.use_up()
 
     assert exceeded(aisp.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
@@ -201,7 +201,7 @@ def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -
         ({"account_id": "r1", "iban": IBAN}, {}, 400),
     ],
 )
-def test_read_refused_for_another_reason_is_not_counted(
+def test_read_refused_for_a_reason_other_than_the_limit_is_not_counted(
     aisp: Aisp, query: dict[str, str], headers: dict[str, str], status: int
 ) -> None:
     assert aisp.read("account", headers, **query).status == status
@@ -230,7 +230,7 @@ def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Cau
 
 
 @pytest.mark.parametrize("failure", [GONE, NotReached("no trusted TLS connection could be made")])
-def test_read_that_never_reached_its_bank_releases_its_count(aisp: Aisp, failure: NotReached) -> None:
+def test_read_that_never_reached_the_bank_is_not_counted(aisp: Aisp, failure: NotReached) -> None:
     aisp.bank_answers(failure, "/v2_accounts")
     for _ in range(LIMIT + 1):
         aisp.causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
@@ -276,7 +276,7 @@ def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Cause
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_failed_release_keeps_the_count_and_is_logged(aisp: Aisp, lines: Lines) -> None:
+def test_failed_release_of_a_read_count_keeps_the_count_and_is_logged(aisp: Aisp, lines: Lines) -> None:
     aisp.bank_answers(GONE, "/v2_accounts")
 
     with aisp.causeway.storage_gone("transact"):
@@ -298,7 +298,7 @@ def test_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, a
     assert (aisp.counted(), aisp.calls) == (1, 1)
 
 
-def test_last_allowed_read_passes_after_a_lost_storage_response(causeway: Causeway, aisp: Aisp) -> None:
+def test_last_read_within_the_limit_returns_200_after_a_lost_storage_response(causeway: Causeway, aisp: Aisp) -> None:
     aisp.use_up(times=LIMIT - 1)
 
     with causeway.answer_lost("update", applied=True):
@@ -442,7 +442,7 @@ def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, ais
     assert aisp.counted() == 1
 
 
-def test_deferred_read_that_fails_with_a_defect_stays_counted(
+def test_deferred_read_that_fails_with_an_internal_error_stays_counted(
     causeway: Causeway, aisp: Aisp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
@@ -467,7 +467,9 @@ def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causewa
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_deferred_read_released_after_midnight_keeps_the_counts_of_the_new_day(causeway: Causeway, aisp: Aisp) -> None:
+def test_read_count_released_after_midnight_does_not_change_the_counts_of_the_new_day(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     causeway.clock.advance(15 * 3600 - 10)
     aisp.refresh()
     aisp.bank_answers(GONE, "/v2_accounts")

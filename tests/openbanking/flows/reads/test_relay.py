@@ -129,7 +129,7 @@ def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, vers
 
 
 @VERSIONS
-def test_call_outside_the_scopes_returns_403(causeway: Causeway, version: int) -> None:
+def test_call_outside_the_scopes_of_the_consent_returns_403(causeway: Causeway, version: int) -> None:
     scope = "account.balance" if version == 1 else "accounts.balances"
     bearer = causeway.tpp.tokens(version, scopes=[scope])["access_token"]
 

@@ -14,7 +14,7 @@ OTHER_IBAN = "DE89370400440532013000"
 
 
 def pay_and_read(causeway: Causeway, version: int, kind: str, **members: Any) -> Any:
-    """Pay with ``members`` and return the corresponding values of the bank's request."""
+    """Send a payment with ``members`` and return the corresponding values of the request to the bank."""
     pisp = Pisp(causeway, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":
@@ -104,7 +104,7 @@ def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("amount", ["-0", "0", "-0.00", "9733.70", "1e5", "123456789012345678901"])
-def test_every_digit_of_a_banks_number_reaches_the_tpp(causeway: Causeway, amount: str) -> None:
+def test_number_in_a_bank_response_reaches_the_tpp_with_every_digit(causeway: Causeway, amount: str) -> None:
     bearer = causeway.tpp.tokens(2, scopes=["accounts.balances"])["access_token"]
     balance = f'{{"balance_amount":{{"amount":{amount},"currency":"EUR"}},"balance_type":"interimBooked"}}'
     raw = f'{{"balances":[{balance}]}}'

@@ -35,7 +35,7 @@ CALLS = {
 
 
 class Caller:
-    """A TPP that reads at a bank of the given version."""
+    """A TPP that sends reads to a bank of the given version."""
 
     def __init__(self, causeway: Causeway, version: int) -> None:
         self.causeway = causeway
@@ -104,7 +104,9 @@ def test_account_or_payment_unknown_to_the_bank_returns_404(
         (2, "/v2_account", 404, {"detail": "no route"}),
     ],
 )
-def test_other_bank_refusals_return_502(causeway: Causeway, version: int, path: str, status: int, body: Any) -> None:
+def test_bank_refusal_for_a_reason_other_than_an_unknown_resource_returns_502(
+    causeway: Causeway, version: int, path: str, status: int, body: Any
+) -> None:
     answer = Caller(causeway, version).ask(path, status, body)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
