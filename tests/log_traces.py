@@ -1,4 +1,4 @@
-"""A pytest plugin: a test fails if the service's log lines during the test break rules.
+"""A pytest plugin that fails a test if the service's log lines during the test violate a rule.
 
 Restoring the storage in a test also restores the lines. The plugin also checks the running stack's log at the end.
 """
@@ -23,7 +23,7 @@ from tests.cards.leak_watch import observed
 
 
 class Line(NamedTuple):
-    """A log line; ``begun`` is the number of lines before its request or attempt began."""
+    """A log line. ``begun`` is the number of lines before the request or attempt of the line began."""
 
     message: str
     members: Mapping[str, Any]
@@ -31,11 +31,11 @@ class Line(NamedTuple):
 
 
 Rule = Callable[[Sequence[Line]], Iterator[str]]
-"""Describes each violation in a trace."""
+"""A function that describes each violation of a rule in a trace."""
 
 
 def payments_have_orders(lines: Sequence[Line]) -> Iterator[str]:
-    """Check that a bank is called for a payment only after its order was recorded, and once per record.
+    """Check that a bank is called for a payment only after the order is recorded, and only once per record.
 
     A call that was not sent may be retried.
     """
@@ -82,7 +82,7 @@ RULES: tuple[Rule, ...] = (payments_have_orders, deliveries_end_once, ended_cons
 MESSAGES = frozenset(
     ("order recorded", "bank called", "delivered", "delivery failed", "delivery resent", "consent ended")
 )
-"""The messages that the rules read."""
+"""The log messages that the rules read."""
 SHAPES = {
     "token, code or secret": re.compile(
         r"[^\w-](?=[\w-]{43}(?![\w-]))(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])[\w-]{0,42}[0-9]", re.ASCII
@@ -96,7 +96,7 @@ SHAPES = {
     "credential of a header": re.compile("(?:Bearer|Basic|DPoP) [A-Za-z0-9+/=~._-]{8}"),
     "secret in an address": re.compile(r"[?&](?:code|token|secret|state|request_uri|\w+_token)="),
 }
-"""Formats of secrets in plaintext."""
+"""The patterns of secrets in plaintext."""
 _CARD_NUMBER = re.compile(r"[^\w.-]([2-6][0-9]{15})(?![\w.-])")
 _OF_CARDS = ("pin", "cvc", "cvv", "validation")
 _DIGITS = re.compile("[0-9]{3,}")
@@ -119,7 +119,7 @@ def _secrets_in(text: str) -> Iterator[str]:
 
 
 class Trace:
-    """The log lines since the test began; restoring the storage removes the later lines."""
+    """The log lines since the test began. Restoring the storage removes the later lines."""
 
     def __init__(self, rules: Sequence[Rule] = RULES) -> None:
         self._rules = rules
@@ -141,7 +141,7 @@ class Trace:
             self._lines.append(Line(message, members, self._begun.get()))
 
     def begin_request(self) -> None:
-        """Begin a request or attempt; the next lines of this thread belong to it."""
+        """Begin a request or attempt. The next lines of this thread belong to the request or attempt."""
         self._begun.set(len(self))
 
     def add_order(self, bic: str, request_id: str) -> None:

@@ -1,4 +1,4 @@
-"""Payment records fit into the table, and contain the callback URL of the request."""
+"""Payment records fit into one storage transaction, and contain the callback URL of the payment request."""
 
 from collections.abc import Sequence
 

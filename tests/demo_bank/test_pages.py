@@ -1,4 +1,4 @@
-"""Texts on the pages of the demonstration banks."""
+"""The texts on the pages of the demonstration banks."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_every_scope_of_both_versions_has_a_description() -> None:
         (1_234_567, "KWD", "KWD\N{NO-BREAK SPACE}1,234.567"),
     ],
 )
-def test_amounts_are_formatted_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:
+def test_amounts_are_formatted_with_all_minor_units_of_the_currency(minor: int, currency: str, text: str) -> None:
     assert money(minor, currency) == text
 
 

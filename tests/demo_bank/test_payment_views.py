@@ -76,7 +76,7 @@ def test_a_signed_in_customer_cannot_see_a_payment_of_another_customer(bank: Sin
     assert "not from an account of this customer" in browser.pay_as(CUSTOMER[name]).text
 
 
-def test_refusing_a_payment_cancels_it_and_returns_the_reason(bank: SingleBank) -> None:
+def test_a_payment_refused_by_the_customer_is_cancelled_with_the_reason(bank: SingleBank) -> None:
     browser = bank.at_confirmation(bank.initiate())
     back = outcome(browser.refuse_to_pay())
     assert (back["status"], back["message"]) == (bank.either("3", "CANC"), "The customer refused")
@@ -158,7 +158,7 @@ def test_a_customer_can_change_the_account_before_confirming(one: SingleBank) ->
     assert outcome(browser.pay())["status"] == "4"
 
 
-def test_an_account_without_funds_or_of_another_customer_cannot_be_chosen(bank: SingleBank) -> None:
+def test_accounts_without_funds_and_accounts_of_other_customers_cannot_be_chosen(bank: SingleBank) -> None:
     name = bank.profile.name
     browser = bank.browser()
     browser.open(bank.initiate(sender=False, amount="99999.00")["confirmation_url"])
@@ -188,7 +188,7 @@ def test_the_page_of_a_finished_payment_shows_its_outcome(bank: SingleBank) -> N
 
 
 def meanwhile(bank: SingleBank, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
-    """Run ``happens`` between the read and the write of the next page request."""
+    """Call ``happens`` between the storage read and the storage write of the next page request."""
     real = bank.store.transact
 
     def transact(operations: Any) -> None:
@@ -199,7 +199,7 @@ def meanwhile(bank: SingleBank, monkeypatch: pytest.MonkeyPatch, happens: Callab
     monkeypatch.setattr(bank.store, "transact", transact)
 
 
-def test_a_confirmation_succeeds_despite_a_concurrently_postponed_report(
+def test_a_payment_confirmation_succeeds_while_a_status_report_is_postponed(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at, answer = get_bank(bank.profile.name, bank), bank.initiate()
@@ -248,7 +248,7 @@ def test_an_unknown_payment_link_returns_404(bank: SingleBank) -> None:
         assert bank.call("POST", f"{bank.domain}/payment/{form}", b"payment=nothing").status == 404
 
 
-def test_a_payment_whose_storage_key_was_lost_returns_404(bank: SingleBank) -> None:
+def test_the_link_of_a_payment_with_a_lost_storage_key_returns_404(bank: SingleBank) -> None:
     url = bank.initiate()["confirmation_url"]
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)

@@ -1,4 +1,4 @@
-"""Consents that a bank revokes itself: each consent is revoked once, and notices are retried until the service
+"""Revocations of consents by a bank: each consent is revoked once, and each notice is retried until the service
 responds.
 """
 
@@ -21,7 +21,7 @@ GONE = requests.ConnectionError("gone")
 def bank(
     request: pytest.FixtureRequest, resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
 ) -> SingleBank:
-    """Install each fault bank in turn."""
+    """Install a fault bank. Each test runs with every fault bank."""
     bank = SingleBank(request.param, outside)
     monkeypatch.setattr(bootstrap, "hub", lambda: bank)
     return bank

@@ -1,4 +1,4 @@
-"""The generated transactions of a year."""
+"""The generated transactions of an account in one year."""
 
 from datetime import date, timedelta
 
@@ -24,7 +24,7 @@ def test_an_account_has_a_year_of_transactions_in_order(account: CustomerAccount
 
 
 @each_account
-def test_amounts_are_integers_and_their_sum_is_the_balance(account: CustomerAccount) -> None:
+def test_transaction_amounts_are_integers_that_add_up_to_the_balance(account: CustomerAccount) -> None:
     found = generate_statement(account, TODAY)
     assert all(type(entry.amount) is int and entry.amount for entry in found.booked)
     assert found.balance == sum(entry.amount for entry in found.booked)
@@ -56,7 +56,7 @@ def test_a_booked_transaction_does_not_change_later(account: CustomerAccount) ->
     assert all(later[entry.transaction_id] == entry for entry in earlier)
 
 
-def test_a_pending_transaction_is_booked_within_days() -> None:
+def test_a_pending_transaction_is_booked_within_a_few_days() -> None:
     seen = 0
     for account in ACCOUNTS:
         for days in range(0, 40, 3):

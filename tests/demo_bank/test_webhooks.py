@@ -94,7 +94,7 @@ def test_a_version_1_account_is_found_by_its_iban(one: SingleBank) -> None:
     assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
 
 
-def test_the_api_key_is_checked_before_all_other_parts_of_a_webhook(bank: SingleBank) -> None:
+def test_the_api_key_of_a_webhook_request_is_checked_first(bank: SingleBank) -> None:
     token = approved(bank)
     missing = accounts(bank, token, x_api_key=None, x_request_id=None, x_signature=None)
     assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
@@ -110,7 +110,7 @@ def test_a_request_id_other_than_a_uuid_is_rejected(bank: SingleBank, request_id
     assert (reply.status, code_of(reply)) in ((401, 4204), (401, "REQUEST_ID_NOT_UUID"))
 
 
-def test_a_signature_of_another_body_or_by_another_key_is_rejected(bank: SingleBank) -> None:
+def test_a_signature_for_a_different_body_or_with_a_different_key_is_rejected(bank: SingleBank) -> None:
     token = approved(bank)
     stranger = signatures.load_private_key(BANK_PEMS["two"])
     for signature in (None, "", "no base64!", signatures.sign(HUB_KEY, b"{ }"), signatures.sign(stranger, b"{}")):
@@ -166,7 +166,7 @@ def test_an_unknown_token_returns_401(bank: SingleBank) -> None:
     assert (reply.status, code_of(reply)) in ((401, 4202), (401, "AUTHENTICATION_REQUIRED"))
 
 
-def test_a_token_expires_at_the_end_of_its_validity(bank: SingleBank) -> None:
+def test_a_bank_token_expires_at_the_end_of_the_validity_period(bank: SingleBank) -> None:
     token = approved(bank)
     bank.clock.advance(180 * 86400 - 1)
     assert accounts(bank, token).status == 200

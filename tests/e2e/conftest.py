@@ -19,7 +19,7 @@ _THREADS = 8
 
 
 def _read(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
-    """Read accounts with a consent of the customer whose calls trigger the fault. Return the response and the token."""
+    """Read accounts with a consent of the customer who triggers the fault. Return the response and the access token."""
     access_token = bearer(tpp, bank, fault)
     return {"answer": tpp.call("GET", "/tpp/accounts", bearer=access_token), "bearer": access_token}
 
@@ -59,13 +59,13 @@ _FAULT_CALLS: Mapping[str, Callable[[Tpp, Mapping[str, Any], str], FaultResult]]
 
 
 FaultResults = Mapping[tuple[str, int], Future[FaultResult]]
-"""The results of each fault at each fault bank, by name and version."""
+"""The result of each fault at each fault bank, by fault name and bank version."""
 ReadFault = Callable[[str], tuple[int, FaultResult]]
-"""Waits for the result of a fault at one of the banks, and gives the bank's version, too."""
+"""A function that waits for the result of a fault, and returns the version of the fault bank and the result."""
 
 
 def details(answer: Any) -> str:
-    """Return the error details of a call that the bank did not answer correctly."""
+    """Return the error details of a call to which the bank did not respond correctly."""
     assert answer.status_code == 502, answer.text
     return str(answer.json()["additionalErrors"][0]["details"])
 
@@ -111,7 +111,7 @@ def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any
 
 @pytest.fixture
 def journey(bank: dict[str, Any], tpp: Tpp) -> Journey:
-    """Return a PSU's approval at a demonstration bank. Its authorization code has not been redeemed."""
+    """Return a PSU's approval at a demonstration bank, with an authorization code that has not been redeemed."""
     return tpp.journey(bank)
 
 

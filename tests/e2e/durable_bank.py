@@ -57,7 +57,8 @@ def open_file(file: Path) -> sqlite3.Connection:
 
 
 class SqliteStorage:
-    """A durable storage in a SQLite file. After each write it calls ``after`` with the step's name, for example
+    """A durable storage in a SQLite file. After each write, the storage calls ``after`` with the name of the step, for
+    example
     ``add-call``.
     """
 
@@ -91,7 +92,7 @@ class SqliteStorage:
         return {key: json.loads(value) for key, value in rows}
 
     def book(self, what: str, subject: str) -> None:
-        """Write a line into the bank's own books. The books accept duplicates, so a repeated action appears twice."""
+        """Add a line to the bank's own books. The books accept duplicates, so a repeated action appears twice."""
         self._wrote(what, "INSERT INTO books (what, subject) VALUES (?, ?)", (what, subject))
 
     def booked(self, what: str) -> list[str]:

@@ -59,13 +59,15 @@ class Tpp:
         return send(method, self.base + path, json=body, headers=headers)
 
     def send_form(self, path: str, form: Mapping[str, str]) -> requests.Response:
-        """Send a call with a form as its body."""
+        """Send a request with a form as the body."""
         return send("POST", self.base + path, data=form, headers={"X-Api-Key": self.client_id})
 
     def later(
         self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
     ) -> Any:
-        """Make an asynchronous call. Return the response of the address that provides its outcome."""
+        """Make an asynchronous call, and wait for the outcome. Return the response of the URL in the ``Location``
+        header.
+        """
         accepted = self.call(method, path, body, bearer, {"Prefer": "respond-async", **(headers or {})})
         assert accepted.status_code == 202, accepted.text
 
@@ -254,7 +256,8 @@ class Initiated:
 class PayingBank(OwnBank):
     """A bank with a server on this machine. The server refuses connections until the bank is opened.
 
-    ``answer`` creates the response to a payment webhook. If ``answer`` returns ``None``, the connection is closed.
+    ``answer`` creates the response to a payment webhook. If ``answer`` returns ``None``, the bank closes the
+    connection.
     """
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int) -> None:

@@ -71,7 +71,7 @@ def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str
 
 
 def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
-    """Return a payment from an account that the PSU chooses."""
+    """Return a payment order without a debtor account, which the PSU chooses."""
     callback = stack["base_url"] + "/payments/callback"
     if version == 1:
         return sdk.SinglePaymentV1(

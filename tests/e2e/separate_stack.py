@@ -25,7 +25,7 @@ PLACE = "/sandbox/clock"
 
 
 def _run_command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run an operator's command in a separate process, for the stack whose JSON file is in ``folder``."""
+    """Run an operator's command in a separate process, for the stack with the JSON file in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     words = [str(python), "-m", "infra.admin", *arguments]
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
@@ -40,7 +40,9 @@ def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
 
 @dataclass(frozen=True)
 class SeparateStack:
-    """A running stack: the content of its JSON file, the folder with its files and data, and Python for commands."""
+    """A running stack, with the content of its JSON file, the folder of its files and data, and a Python for its
+    commands.
+    """
 
     content: dict[str, Any]
     folder: Path
@@ -95,5 +97,5 @@ def separate_stack(
 
 @cache
 def _elsewhere(folder: Path) -> Mapping[str, str]:
-    """Return the resource names of a stack at this endpoint. A restarted stack uses the names of its first start."""
+    """Return the resource names of a stack at the test endpoint. A restarted stack keeps the first names."""
     return of_a_stack(ENDPOINT)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 MANY = 50
 NOT_DECIDED_IN_TIME = "91"
-"""The answer to the last of many on a slow machine; the network repeats the request."""
+"""The response code of a request that a slow machine does not decide in time. The card network repeats this request."""
 
 
 @pytest.fixture

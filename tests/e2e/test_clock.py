@@ -33,7 +33,8 @@ from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600
 CONSENT_DAYS = 55
-"""The lifetime of consents at the banks of this module: a week more than all other tests move time."""
+"""The lifetime of consents in days. The lifetime exceeds the sum of the clock advances in all other tests by one week.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """Return the stack of this module to fixtures that use the shared stack in other modules."""
+    """Replace the fixture of the shared stack with the stack of this module."""
     return own_stack.content
 
 
@@ -71,7 +72,9 @@ def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
 
 @dataclass(frozen=True)
 class Lasting:
-    """A TPP that fetches events, its tokens of one consent per bank, and the clock offset at their issuance."""
+    """A TPP that fetches events, with the tokens of one consent per bank and the clock offset at the issuance of the
+    tokens.
+    """
 
     tpp: Tpp
     tokens: list[Any]
@@ -80,8 +83,9 @@ class Lasting:
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(own_stack: SeparateStack) -> Lasting:
-    """Request consents before the clock advances by more than a minute. Such an advance makes the
-    service read the banks again.
+    """Request consents before the clock advances by more than a minute. After a longer advance, the service reads the
+    banks
+    again.
     """
     made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
     with pytest.MonkeyPatch.context() as patch:
@@ -155,7 +159,7 @@ def test_an_access_token_expires_after_an_hour_and_can_be_refreshed(
     ("version", "reference", "confirmed", "ended"),
     [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
 )
-def test_a_confirmed_payment_is_final_after_20_seconds_and_its_tpp_receives_an_event(
+def test_a_confirmed_payment_is_final_after_20_seconds_and_the_tpp_receives_an_event(
     own_stack: SeparateStack,
     told: Tpp,
     receiver: EventReceiver,
@@ -191,7 +195,7 @@ def read_status(tpp: Tpp, token: str) -> int:
     return tpp.call("GET", "/tpp/accounts", bearer=token).status_code
 
 
-def test_a_card_hold_is_released_after_7_days_and_the_ledger_verifies(own_stack: SeparateStack) -> None:
+def test_a_card_hold_is_released_after_7_days_and_the_ledger_remains_valid(own_stack: SeparateStack) -> None:
     manager = ProgrammeManager(own_stack.content)
     card = manager.data("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))
     manager.data("activateCard", card_id=card["card_id"])
@@ -309,7 +313,9 @@ def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
     return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
 
 
-def test_a_consent_sends_an_expiring_event_a_week_before_its_expiry(own_stack: SeparateStack, lasting: Lasting) -> None:
+def test_an_expiring_event_is_sent_a_week_before_the_expiry_of_a_consent(
+    own_stack: SeparateStack, lasting: Lasting
+) -> None:
     tpp, tokens = lasting.tpp, lasting.tokens
     move_to(own_stack, lasting.offset_seconds + (CONSENT_DAYS - 7) * DAY - 3600)
     calm = fetch_events(tpp)
@@ -335,7 +341,7 @@ def move_to(own_stack: SeparateStack, offset_seconds: int) -> None:
 
 
 def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
-    """Return type and consent of each event that the client can fetch."""
+    """Return the type and the consent of each event that the client can fetch."""
     page = tpp.call("GET", "/tpp/events?limit=100")
     assert page.status_code == 200, page.text
     bodies = [json.loads(event["body"]) for event in page.json()["events"]]
@@ -456,7 +462,7 @@ def test_the_clock_of_production_cannot_be_advanced(own_stack: SeparateStack) ->
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_a_restarted_stack_preserves_and_reports_its_clock_offset(
+def test_a_restarted_stack_preserves_and_reports_the_clock_offset(
     ending: ExitStack, own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])

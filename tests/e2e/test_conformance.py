@@ -31,7 +31,7 @@ PYTHON = Path(sys.executable)
 
 @contextmanager
 def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
-    """Start a stack without fault banks, whose ``BANK_API_URL`` is the address of the conformance kit.
+    """Start a stack without fault banks. ``BANK_API_URL`` is the address of the conformance kit.
 
     Fault banks would also send their calls to the kit.
     """
@@ -113,7 +113,7 @@ if __name__ == "__main__":
 
 pytestmark = pytest.mark.e2e
 NEVER = ("address.", "bank-report_day.", "bank-list_states.")
-"""Checks that do not apply: the address is this machine's, and these banks make the calls at other times."""
+"""Prefixes of checks that never run: the bank has a local address, and reports days and lists states at other times."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The TPP API of the whole stack returns each customer of the documented customer file with the file's data."""
+"""The TPP API of the whole stack returns the data of each customer in the documented customer file."""
 
 import calendar
 import json
@@ -90,11 +90,13 @@ class Reader:
         )
 
     def booked(self, account: Any) -> list[tuple[str, str]]:
-        """Return amount, as a string, and text of each booked transaction."""
+        """Return the amount (as a string) and the text of each booked transaction."""
         return [row[:2] for row in self.transactions(account) if not row[2]]
 
     def transactions(self, account: Any) -> list[tuple[str, str, bool]]:
-        """Return the transactions of all pages: amount as a string, text, and whether the transaction is pending."""
+        """Return the transactions of all pages. Each transaction has an amount (as a string), a text, and a pending
+        flag.
+        """
         return self._payments(account) if self.version == 1 else self._transactions(account)
 
     def _payments(self, account: Any) -> list[tuple[str, str, bool]]:
@@ -197,7 +199,9 @@ def test_the_transactions_match_the_customer_file_and_add_up_to_the_balance(
             assert len(made) == sum(applies(rule, day) for day in days) + len(others)
 
 
-def test_a_loaded_customer_can_pay(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]) -> None:
+def test_a_customer_loaded_from_a_file_can_pay(
+    stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str]
+) -> None:
     for name, bic in (("imogen", "DEMOGB21"), ("piotr", "DEMODEF1")):
         bank, access_token = _bank(stack, bic), tokens[name, bic]
         started = initiate(tpp, bank, access_token)
@@ -209,7 +213,7 @@ def test_a_loaded_customer_can_pay(stack: dict[str, Any], tpp: Tpp, tokens: Mapp
 
 
 @pytest.mark.parametrize(("currency", "amount"), [("JPY", "1500"), ("KWD", "12.505")])
-def test_a_loaded_customer_can_pay_in_yen_and_dinars(
+def test_a_customer_loaded_from_a_file_can_pay_in_yen_and_dinars(
     stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str], currency: str, amount: str
 ) -> None:
     reader = Reader(tpp, tokens["noor", "DEMODEF1"], 2)

@@ -30,7 +30,7 @@ def test_the_down_fault_returns_the_bank_unavailable_code(read_fault: ReadFault)
     assert details(found["answer"]).startswith({1: "5103: ", 2: "OUT_OF_SERVICE: "}[version])
 
 
-def test_the_rate_limited_fault_returns_its_code_and_retry_after(read_fault: ReadFault) -> None:
+def test_the_rate_limited_fault_returns_an_error_code_and_retry_after(read_fault: ReadFault) -> None:
     version, found = read_fault("rate-limited")
     assert details(found["answer"]).startswith({1: "5104: ", 2: "TOO_MANY_REQUESTS: "}[version])
     assert found["answer"].headers["Retry-After"] == "30"
@@ -52,13 +52,13 @@ def test_the_no_accounts_fault_returns_an_empty_list(read_fault: ReadFault) -> N
     assert (found["answer"].status_code, found["answer"].json()) == (200, {"accounts": []})
 
 
-def test_the_many_fault_returns_many_accounts_and_full_pages(read_fault: ReadFault) -> None:
+def test_the_fault_named_many_returns_many_accounts_and_full_pages(read_fault: ReadFault) -> None:
     _, found = read_fault("many")
     assert len(found["answer"].json()["accounts"]) == MANY_ACCOUNTS
     page = found["page"].json()
     assert len(page["payments"] if "payments" in page else page["transactions"]["booked"]) == 100
 
 
-def test_the_refuses_payments_fault_returns_the_refused_code(read_fault: ReadFault) -> None:
+def test_the_fault_named_refuses_payments_returns_the_refused_code(read_fault: ReadFault) -> None:
     version, found = read_fault("refuses-payments")
     assert details(found["answer"]).startswith({1: "5102: ", 2: "PAYMENT_REFUSED: "}[version])

@@ -26,7 +26,7 @@ print(json.dumps([answer["statusCode"], sorted(sys.modules)]), file=sys.stderr)
 
 
 def loaded_by(stack: dict[str, Any], request: dict[str, Any]) -> set[str]:
-    """Return the slow libraries that a process loads until its response to ``request``."""
+    """Return the slow libraries that a process loads before the process responds to ``request``."""
     environment = {**os.environ, **stack["environment"]}
     made = subprocess.run(
         [sys.executable, "-c", FIRST_ANSWER],

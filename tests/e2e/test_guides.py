@@ -33,7 +33,7 @@ signal.signal(signal.SIGTERM, lambda *_: threading.Timer(0.5, os._exit, [0]).sta
 server.serve_forever()
 """
 SECRETS = ("*client.json", "*-key.json", "tokens.json", "loaded.json", "card.json", "bank.pem")
-"""The files of guides that contain credentials, keys or card data."""
+"""The files used by guides that contain credentials, keys or card data."""
 GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.md"))}
 
 
@@ -82,7 +82,7 @@ def test_every_command_of_a_guide_prints_the_documented_output(
 
 
 @pytest.mark.needs("curl")
-def test_a_guide_bank_that_fails_to_start_prints_its_error_immediately(tmp_path: Path) -> None:
+def test_a_guide_bank_that_fails_to_start_prints_the_error_immediately(tmp_path: Path) -> None:
     ended = _run_bank(
         tmp_path, "raise SystemExit('there is no key')", f"HUB=http://127.0.0.1:1 bank 2 key {free_port()}"
     )
@@ -91,7 +91,7 @@ def test_a_guide_bank_that_fails_to_start_prints_its_error_immediately(tmp_path:
 
 
 @pytest.mark.needs("curl")
-def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path: Path) -> None:
+def test_the_guide_bank_waits_until_the_previous_bank_releases_the_port(tmp_path: Path) -> None:
     """A stopped bank process still responds for a moment."""
     port = free_port()
     commands = f"bank 2 key {port}; stop 2 {port}; bank 1 key {port}; curl -s http://127.0.0.1:{port}; stop 1 {port}"
@@ -101,7 +101,7 @@ def test_the_guide_bank_waits_until_the_previous_bank_releases_its_port(tmp_path
 
 
 def _run_bank(folder: Path, program: str, commands: str) -> subprocess.CompletedProcess[str]:
-    """Run commands with the guide's functions that start and stop a bank, but with another bank program."""
+    """Run commands with the guide's functions that start and stop a bank, but with a different bank program."""
     start = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
     stop = re.search(r"^stop\(\) .*$", GUIDES["bank"], re.MULTILINE)
     assert start is not None

@@ -35,7 +35,7 @@ def tables(operator: bootstrap.Hub) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def test_the_tour_completes_both_banks_and_the_card_api(
+def test_the_tour_completes_all_steps_at_both_banks_and_in_the_card_api(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = {client.client_id for client in operator.openbanking.clients.all()}
@@ -72,7 +72,7 @@ def test_the_tour_completes_both_banks_and_the_card_api(
     assert (client.is_archived, client.events_url) == (True, None)
 
 
-def test_the_brief_tour_prints_one_line_per_step_with_its_outcome(
+def test_the_brief_tour_prints_one_line_with_the_outcome_of_each_step(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(stack, operator, Guide(detail=False))
@@ -119,7 +119,7 @@ def test_a_consent_revocation_by_the_tpp_is_delivered_to_the_bank(
     wait_for(look, "the bank was not told")
 
 
-def test_one_of_50_parallel_code_redemptions_succeeds_and_its_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
+def test_one_of_50_parallel_code_redemptions_succeeds_and_the_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
     answers = at_once(50, lambda: tpp.redeem(journey.code))
 
     good = [answer for answer in answers if answer.status_code == 200]
@@ -191,7 +191,7 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
 
 
 def _events_secrets_in_use(operator: bootstrap.Hub) -> list[str]:
-    """Return both secrets of a client whose events secret was rotated. Events are signed with both secrets."""
+    """Rotate the events secret of a client. Return the old and the new secret, which both sign events."""
     with listen() as receiver:
         made = operator.openbanking.clients.create(
             owner="careful@example.com", title="Careful", events_url=receiver.url

@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 SCOPES = {1: ["payment.init"], 2: ["payments.single"]}
 MANY = 50
 BY_THEN = 40
-"""So many answers have come before a bank that takes its time gives its own; the rest may come before or after."""
+"""The number of parallel calls that have returned before a slow bank responds. The remaining calls return at any time.
+"""
 
 
 class Payer:
@@ -169,7 +170,7 @@ def test_parallel_payments_at_an_unreachable_bank_do_not_use_up_the_one_time_con
     assert payer.pay().status_code == 200
 
 
-def test_a_payment_whose_connection_closes_without_a_response_uses_up_the_one_time_consent(
+def test_a_payment_without_a_response_of_the_bank_uses_up_the_one_time_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -190,7 +191,7 @@ STATUSES = ("RCVD", "PDNG", "ACCP", "ACSP", "ACTC", "ACWC", "ACWP", "ACFC", "PAT
 
 @pytest.mark.parametrize("closed_bank", [2], indirect=True, ids=["version 2"])
 def test_50_parallel_status_reports_are_each_recorded_once(tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub) -> None:
-    """Send ten different statuses five times each, with one request id per status. Retry after a 500 response."""
+    """Ten different statuses are sent five times each, with one request id per status. A 500 response is retried."""
     assert Payer(tpp, bank, "reusable").pay().status_code == 200
     reports = [(status, str(uuid.uuid4())) for status in STATUSES] * (MANY // len(STATUSES))
 
@@ -268,7 +269,7 @@ def test_a_parallel_payment_does_not_start_after_the_consent_is_revoked(
     assert status_of(operator, payer) == "revoked"
 
 
-def test_a_one_time_payment_in_progress_continues_after_the_revocation_of_its_consent(
+def test_a_payment_in_progress_continues_after_the_revocation_of_a_one_time_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")

@@ -40,7 +40,9 @@ CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 
 
 class Network:
-    """A network that loses some but not all attempts of each request. It delivers every code and state."""
+    """A network that loses some attempts of each request, but not all. No attempt with an authorization code or a state
+    is lost.
+    """
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -169,7 +171,7 @@ def test_50_threads_refresh_an_expired_token_once_despite_a_lost_response(
 
 
 def expired(tokens: sdk.Tokens) -> sdk.Tokens:
-    """Return tokens whose access token has expired according to the program's clock."""
+    """Return tokens with an access token that has expired according to the program's clock."""
     return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
 
 
@@ -244,7 +246,7 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     assert tpp.pay_direct(direct, prefer_async=True).payment_id
 
 
-def test_the_status_of_a_direct_payment_is_requested_with_its_bank(
+def test_the_status_of_a_direct_payment_is_requested_with_the_bank_of_the_payment(
     client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
 ) -> None:
     paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))

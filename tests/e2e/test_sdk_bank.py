@@ -1,4 +1,6 @@
-"""A bank of ``causeway.bank`` at the real hub: network faults in both directions, and a process killed at any step."""
+"""A bank of ``causeway.bank`` at the real hub: network faults in both directions, and a process that is killed at any
+step.
+"""
 
 import asyncio
 import uuid
@@ -27,7 +29,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 FATES: tuple[Fate, ...] = (*LOSSES, "late", "pass")
 AT_ONCE: tuple[Fate, ...] = (*LOSSES, "pass")
 KNOWN: tuple[Fate, ...] = ("twice", "late", "pass")
-"""Fates of an order whose answer reaches the hub."""
+"""Network faults after which the hub receives the bank's response to an order."""
 PSU = sdk.Psu(ip_address="203.0.113.7")
 Bank = DurableBank
 
@@ -49,7 +51,7 @@ def shared_bank(
 
 @pytest.fixture(scope="module", autouse=True)
 def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
-    """Revoke a consent as the TPP. The bank's response is lost, and the hub retries the notice after 5 seconds."""
+    """Revoke a consent as the TPP. The bank's response is lost, and the hub sends the notice again after 5 seconds."""
     shared_bank.webhooks.plan = lambda path, attempts: "lose"
     asking = parties.Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     asked = asking.call("POST", "/tpp/authorize", {"bic": shared_bank.bic, "scopes": SCOPES[shared_bank.version]})
@@ -62,7 +64,7 @@ def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
 
 @pytest.fixture
 def bank(shared_bank: Bank) -> Iterator[Bank]:
-    """Return the bank. Its network has no faults at the beginning and at the end of the test."""
+    """Return the bank. The network of the bank has no faults at the beginning and at the end of the test."""
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
     yield shared_bank
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
@@ -183,7 +185,7 @@ async def state(client: HubClient, token: str) -> str:
     return found.status
 
 
-def test_a_refusal_of_the_bank_has_the_format_of_its_version(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_refusal_of_the_bank_has_the_format_of_the_protocol_version(bank: Bank, tpp: sdk.Tpp) -> None:
     consent, accepted = consent_at(bank, tpp), bank.books("accepted")
 
     with pytest.raises(ApiError) as caught:

@@ -1,4 +1,6 @@
-"""The Python package on a stack whose clock and keys change. The tests share one clock, and each test advances it."""
+"""The Python package on a stack with changing clock and keys. The tests share one clock, and each test advances the
+clock.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -43,7 +45,7 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStac
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """Return the stack of this module to fixtures that use the shared stack in other modules."""
+    """Replace the fixture of the shared stack with the stack of this module."""
     return own_stack.content
 
 
@@ -110,14 +112,14 @@ def good_network(network: LossyProxy) -> None:
 
 
 def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[sdk.Consent]) -> Counter[Any]:
-    """Return type and consent id of each consent event that ``causeway listen`` has forwarded, with its count."""
+    """Return the type, the consent id and the count of each consent event that ``causeway listen`` has forwarded."""
     ids = {consent.consent_id for consent in consents}
     events = [(event["type"], event["data"].get("consent_id")) for event in receiver.verified(listener.secret)]
     return Counter(event for event in events if event[1] in ids)
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["all goes well", "the answer is lost"])
-def test_50_threads_refresh_a_token_rejected_by_the_hub_once(
+def test_a_token_that_the_hub_rejects_is_refreshed_once_by_50_threads(
     own_stack: SeparateStack, network: LossyProxy, lasting: list[sdk.Consent], lost: bool
 ) -> None:
     own_stack.advance("PT61M")
@@ -179,7 +181,7 @@ def test_a_consent_revocation_by_the_bank_after_a_day_ends_the_authorization(
 
 
 def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
-    """Check that every call, also a repeated call, reports that the PSU must authorize again."""
+    """Check that each of several calls reports that the PSU must authorize again."""
     calls = (
         lambda: list(consent.accounts()),
         lambda: consent.pay(order(stack, consent.version)),

@@ -46,7 +46,7 @@ def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp
 
 @pytest.fixture(scope="module", autouse=True)
 def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
-    """Start the checks of the unresponsive bank of each version before all other checks."""
+    """Start the checks of the silent bank of each version before all other checks."""
     with ThreadPoolExecutor(4) as pool:
 
         def check(version: int) -> None:
@@ -109,7 +109,7 @@ def check_no_accounts(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_many(consent: sdk.Consent, stack: Stack) -> None:
-    """Check that a long history is read page by page, and only as many pages as requested."""
+    """Check that a long history is read page by page, and that no more pages than requested are read."""
     accounts = list(consent.accounts())
     number = account_id(accounts[0])
     history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
@@ -159,7 +159,7 @@ def test_a_fault_of_the_bank_raises_the_expected_error_with_advice(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_silent_bank_fails_a_read_and_makes_a_payment_outcome_unknown(
+def test_a_read_fails_and_a_payment_has_an_unknown_outcome_at_a_silent_bank(
     silent_bank_checks: Mapping[int, Future[None]], version: int
 ) -> None:
     silent_bank_checks[version].result()

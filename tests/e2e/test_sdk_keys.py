@@ -186,7 +186,7 @@ def test_a_request_with_a_lost_response_is_retried_with_a_new_assertion_and_proo
         assert sdk.is_paid(consent.payment_status(paid))
 
 
-def test_a_call_with_a_dpop_bound_token_without_its_key_returns_401(
+def test_a_call_with_a_dpop_bound_token_but_without_the_key_returns_401(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)

@@ -1,4 +1,4 @@
-"""``causeway listen`` on the whole stack: real events, and every failure of an event delivery."""
+"""``causeway listen`` on the whole stack forwards real events despite every failure of an event delivery."""
 
 import random
 import re
@@ -172,7 +172,7 @@ def test_only_the_selected_event_types_are_forwarded(stack: dict[str, Any], poll
         assert [event["type"] for event in receiver.verified(process.secret)] == ["test"]
 
 
-def test_a_receiver_gets_its_events_after_an_outage_and_a_failed_response(poller: Poller) -> None:
+def test_a_receiver_gets_all_events_after_an_outage_and_a_failed_response(poller: Poller) -> None:
     with receiving() as receiver:
         port = receiver.server_port
     ids, url = poller.cause(2), f"http://127.0.0.1:{port}/events"
@@ -204,7 +204,7 @@ def test_a_listener_waits_for_an_unreachable_hub(stack: dict[str, Any], poller: 
     assert sum("the hub is away" in line for line in process.lines) == 1
 
 
-def test_each_state_file_has_its_own_secret_and_cursor(poller: Poller, tmp_path: Path) -> None:
+def test_each_state_file_has_a_separate_secret_and_cursor(poller: Poller, tmp_path: Path) -> None:
     ids = poller.cause(1)
     with receiving() as receiver, listening(poller.environ, "--forward-to", receiver.url) as process:
         received(receiver, ids)
@@ -246,7 +246,7 @@ def test_the_commands_of_the_readme_print_the_documented_output(stack: dict[str,
     assert re.fullmatch(pattern, "\n".join(process.printed[:3])), process.printed
 
 
-def test_wrong_credentials_make_the_listener_exit_with_1_and_one_line(poller: Poller) -> None:
+def test_a_listener_with_wrong_credentials_exits_with_1_and_prints_one_line(poller: Poller) -> None:
     environ = poller.environ | {"CAUSEWAY_CLIENT_SECRET": "wrong"}
     with receiving() as receiver, listening(environ, "--forward-to", receiver.url) as process:
         code = process.wait()

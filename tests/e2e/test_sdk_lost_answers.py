@@ -57,7 +57,7 @@ def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
 
 
 def damage(network: LossyProxy, path: str, *fates: Fate) -> None:
-    """Apply these outcomes, in order, to the first calls of a path. All other calls succeed."""
+    """Apply the given faults, in order, to the first calls of a path. All other calls succeed."""
     network.seen.clear()
     left = list(fates)
     network.plan = lambda called, attempts: left.pop(0) if called == path and left else "pass"
@@ -121,7 +121,7 @@ def test_an_authorization_code_in_a_lost_request_is_sent_again(
 
 
 @pytest.mark.parametrize("fate", [*LOST, "twice"])
-def test_a_code_whose_token_response_is_lost_ends_the_consent_once_at_hub_and_bank(
+def test_a_lost_token_response_ends_the_consent_once_at_the_hub_and_at_the_bank(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, before = SCOPES[paying.version], len(paying.ended)
@@ -240,7 +240,7 @@ def test_each_event_is_returned_once_in_order_despite_lost_pages(
 
 
 def at_the_bank(url: str) -> str:
-    """Return the hub's redirect for an authorization URL."""
+    """Return the bank page to which the hub redirects an authorization URL."""
     answer = requests.get(url, timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert parse_qs(urlsplit(answer.headers["Location"]).query)["client_id"]
     return answer.headers["Location"]

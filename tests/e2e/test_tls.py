@@ -1,4 +1,4 @@
-"""A stack with TLS: only clients that trust its development CA can connect, and clients can use mutual TLS."""
+"""A stack with TLS: only clients that trust the stack's development CA can connect, and clients can use mutual TLS."""
 
 from collections.abc import Iterator
 from pathlib import Path

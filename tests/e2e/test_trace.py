@@ -52,7 +52,7 @@ def test_a_tpp_call_through_the_hub_can_be_traced(tpp: Tpp, journey: Journey, op
     assert bearer not in json.dumps(traced)
 
 
-def test_a_consent_revocation_can_be_traced_to_its_delivery_at_the_bank(
+def test_a_consent_revocation_can_be_traced_to_the_delivery_at_the_bank(
     tpp: Tpp, journey: Journey, operate: Operate
 ) -> None:
     tokens, request_id = tpp.redeem(journey.code).json(), str(uuid.uuid4())
@@ -77,7 +77,7 @@ def test_a_consent_revocation_can_be_traced_to_its_delivery_at_the_bank(
 
 
 def _arrived(operate: Operate, request_id: str) -> Any:
-    """Return the trace of a request after a log line reports the delivery."""
+    """Wait until the log reports the delivery. Return the trace of the request."""
 
     def look() -> Any:
         traced = operate("trace", request_id)

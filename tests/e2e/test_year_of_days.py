@@ -1,4 +1,4 @@
-"""A year in clock advances of one day: the statistics of every day are recorded once."""
+"""The clock advances day by day for a year, and the statistics of every day are recorded once."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def read_accounts(own_stack: SeparateStack) -> None:
 
 
 def check_days(own_stack: SeparateStack, count: int) -> None:
-    """Check that each bank has one record per day, with its report if expected, and calls on the first day."""
+    """Check that each bank has one record per day, with the expected report state, and calls only on the first day."""
     days = days_before(now(own_stack).date(), count)
     found: list[Any] = own_stack.admin("statistics", "show", "--from", days[0], "--to", days[-1])["days"]
     banks = own_stack.content["banks"] + own_stack.content["fault_banks"]

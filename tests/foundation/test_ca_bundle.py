@@ -1,4 +1,6 @@
-"""Certificate authority bundles are read from a file or S3 once a minute. The last valid bundle remains in use."""
+"""Certificate authority bundles are read from a file or S3 once a minute. After a failed read, the last valid bundle is
+used.
+"""
 
 from datetime import timedelta
 from pathlib import Path

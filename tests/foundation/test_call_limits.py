@@ -41,11 +41,11 @@ def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
 
 
 @pytest.mark.parametrize("limit", [1, 7, 60, 3000, 59_999])
-def test_a_caller_may_make_the_calls_of_a_whole_minute_at_once(limits: CallLimits, limit: int) -> None:
+def test_a_caller_may_make_all_calls_of_a_minute_in_one_burst(limits: CallLimits, limit: int) -> None:
     assert admitted(limits, "a", limit, limit + 5) == limit
 
 
-def test_a_call_above_the_burst_is_accepted_after_its_fraction_of_a_minute(
+def test_a_call_above_the_burst_is_accepted_after_a_fraction_of_a_minute(
     limits: CallLimits, clock: ManualClock
 ) -> None:
     assert admitted(limits, "a", 4, 5) == 4
@@ -115,7 +115,7 @@ def test_the_number_of_callers_stored_for_rate_limits_is_limited(limits: CallLim
     assert not is_admitted(limits, "2", 1)
 
 
-def test_parallel_calls_are_counted_once_each_for_the_rate_limit(limits: CallLimits) -> None:
+def test_each_parallel_call_counts_once_towards_the_rate_limit(limits: CallLimits) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: is_admitted(limits, "a", 500), range(2000)))
 

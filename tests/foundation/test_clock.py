@@ -1,4 +1,4 @@
-"""The two representations of a time agree, and the clock of tests changes only by ``advance``."""
+"""The clock returns the same time in two representations. The clock of tests changes only by ``advance``."""
 
 from datetime import UTC, datetime, timedelta
 

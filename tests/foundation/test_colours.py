@@ -14,7 +14,7 @@ _SITES = {name: _ROOM / "demo_bank" / "static" / f"{name}.css" for name in ("one
 _PAIR = re.compile(r"--([a-z-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);")
 
 TEXT, SHAPE = 4.5, 3.0
-"""The least contrast of text and of shapes (WCAG 2.2, 1.4.3 and 1.4.11)."""
+"""The minimum contrast of text and of shapes (WCAG 2.2, 1.4.3 and 1.4.11)."""
 _GROUNDS = ("page", "surface", "sunken", "brand-tint", "note-tint")
 PAIRS = (
     *product(("ink", "muted", "brand", "brand-strong"), _GROUNDS, (TEXT,)),
@@ -26,7 +26,9 @@ PAIRS = (
     ("on-brand", "brand-strong", TEXT),
     *product(("edge",), _GROUNDS, (SHAPE,)),
 )
-"""Names of colours, of what they stand on, and how much they must differ; focus rings have the brand's colour."""
+"""Tuples of a colour name, the name of the background colour, and the minimum contrast. Focus rings have the brand
+colour.
+"""
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])

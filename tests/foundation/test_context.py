@@ -39,7 +39,7 @@ def test_a_request_without_a_time_limit_never_expires() -> None:
     assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
-def test_a_request_time_limit_ends_after_its_seconds_and_with_its_block(clock: ManualClock) -> None:
+def test_a_request_time_limit_expires_after_the_seconds_and_applies_only_in_the_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
         assert context.seconds_left() == pytest.approx(0.5)
@@ -54,7 +54,7 @@ def test_the_earlier_of_two_time_limits_applies(clock: ManualClock, outer: float
         assert context.seconds_left() == 2
 
 
-def test_leave_time_extends_a_passed_deadline_so_that_an_effect_is_recorded(clock: ManualClock) -> None:
+def test_the_leave_time_function_extends_a_passed_deadline_to_record_an_effect(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         clock.advance(6)
         context.leave_time(clock.monotonic)
@@ -62,13 +62,13 @@ def test_leave_time_extends_a_passed_deadline_so_that_an_effect_is_recorded(cloc
     assert not context.is_limited()
 
 
-def test_leave_time_does_not_shorten_a_longer_time_limit(clock: ManualClock) -> None:
+def test_the_leave_time_function_does_not_shorten_a_longer_time_limit(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         context.leave_time(clock.monotonic)
         assert (context.seconds_left(), context.is_tight()) == (5, False)
 
 
-def test_leave_time_without_a_time_limit_sets_no_time_limit(clock: ManualClock) -> None:
+def test_the_leave_time_function_sets_no_limit_without_an_existing_limit(clock: ManualClock) -> None:
     context.leave_time(clock.monotonic)
     assert not context.is_limited()
 
@@ -102,7 +102,7 @@ def test_parallel_calls_that_exceed_the_time_limit_raise_timeout_error(clock: Ma
 
 
 def silence(connection: Connection) -> None:
-    """Read requests and never respond."""
+    """Read the requests of a connection, but send no response."""
     while connection.request():
         connection.stop.wait(PATIENCE_SECONDS)
 
@@ -136,7 +136,7 @@ def test_an_aws_call_timeout_is_the_service_timeout_or_the_remaining_time(
         assert calls.timeouts("kms") == seconds
 
 
-def test_an_aws_call_without_a_time_limit_has_the_timeouts_of_its_service() -> None:
+def test_an_aws_call_without_a_time_limit_has_the_timeouts_of_the_aws_service() -> None:
     assert (calls.timeouts("sqs"), calls.timeouts("kms")) == ((1, 2), (2, 6))
 
 
@@ -164,7 +164,7 @@ def test_no_aws_call_is_sent_after_the_time_limit(clock: ManualClock, address: C
 
 
 @pytest.mark.usefixtures("short_reads")
-def test_an_aws_call_without_a_response_leaves_time_for_its_retries(
+def test_an_aws_call_without_a_response_leaves_time_for_retries(
     clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     with socket_server(silence) as server:
@@ -177,7 +177,7 @@ def test_an_aws_call_without_a_response_leaves_time_for_its_retries(
     assert len(server.requests) == 3
 
 
-def test_a_refused_aws_connection_is_reported_at_once(
+def test_a_refused_aws_connection_is_reported_immediately(
     clock: ManualClock, address: Callable[[SocketServer], None]
 ) -> None:
     def behave(connection: Connection) -> None:
@@ -196,7 +196,7 @@ def test_a_refused_aws_connection_is_reported_at_once(
 
 
 class Client:
-    """A connection to DynamoDB whose calls take time and return no response."""
+    """A connection to DynamoDB on which calls take time and return no response."""
 
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         self._clock = clock
@@ -241,7 +241,7 @@ def test_generating_an_identifier_after_the_time_limit_raises_never_sent(clock: 
         assert sequences.spare("authorization") >= SPARE
 
 
-def test_a_spare_identifier_is_the_next_of_the_reserved_block_or_has_11_digits(clock: ManualClock) -> None:
+def test_a_spare_identifier_is_taken_from_the_reserved_block_or_has_11_digits(clock: ManualClock) -> None:
     slow = Client(clock, 0)
     sequences = Sequences(Store(slow, "any"))
     sequences.left["authorization"] = range(7, 8)

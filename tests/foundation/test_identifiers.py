@@ -29,7 +29,7 @@ def test_identifiers_are_unique_url_safe_and_of_equal_length(make: object, lengt
 
 
 @pytest.mark.parametrize("ids", [("one",), ("one", "two"), ("one", "two", "three")])
-def test_a_credential_text_is_parsed_into_its_ids_and_secret(ids: tuple[str, ...]) -> None:
+def test_a_credential_text_is_parsed_into_ids_and_a_secret(ids: tuple[str, ...]) -> None:
     text, stored = new_credential(*ids)
     credential = OpaqueToken.parse(text, len(ids))
 
@@ -74,7 +74,7 @@ def test_text_that_is_not_a_credential_is_parsed_as_none(text: str) -> None:
     assert OpaqueToken.parse(text, 1) is None
 
 
-def test_a_secret_matches_its_digest_only() -> None:
+def test_a_secret_matches_only_the_digest_of_the_secret() -> None:
     secret = new_secret()
 
     assert matches(secret, digest(secret))
@@ -98,5 +98,5 @@ def test_a_secret_matches_its_digest_only() -> None:
         ("", False),
     ],
 )
-def test_only_the_hyphenated_notation_is_a_uuid(text: str, good: bool) -> None:
+def test_only_the_hyphenated_notation_of_a_uuid_is_accepted(text: str, good: bool) -> None:
     assert is_uuid(text) is good

@@ -91,7 +91,7 @@ def test_json_of_100_levels_is_read_and_json_of_101_levels_is_rejected(opening: 
 
 
 @pytest.mark.parametrize("text", ["[" + "[]," * 500 + "1]", '["' + "[" * 500 + '"]', "[" + "{}," * 500 + "[]]"])
-def test_json_with_many_members_is_not_counted_as_deep(text: str) -> None:
+def test_many_members_do_not_increase_the_nesting_depth_of_json(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
@@ -111,7 +111,7 @@ def test_random_bytes_are_read_as_json_or_rejected(content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
-def test_a_json_number_is_written_in_its_original_notation(text: str) -> None:
+def test_a_json_number_is_written_in_the_original_notation(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 

@@ -17,7 +17,7 @@ Decorator = Callable[..., Any]
 def point(dataclass: Decorator, **options: bool) -> Any:
     @dataclass(**options)
     class Point:
-        """A class with all kinds of fields."""
+        """A dataclass with fields of every kind."""
 
         x: int
         y: int = 2

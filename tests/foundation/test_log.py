@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line, with the request id, and without values quoted by exceptions."""
+"""Each log line is a JSON object with the request id, and contains no values quoted by exceptions."""
 
 import threading
 
@@ -6,7 +6,7 @@ from chalicelib.foundation import log
 from tests.kit.logs import Lines
 
 
-def test_a_log_line_is_one_json_object_with_its_members(lines: Lines) -> None:
+def test_a_log_line_is_one_json_object_with_the_logged_members(lines: Lines) -> None:
     log.info("bank answered", webhook="/accounts", milliseconds=12)
     log.warning("malformed bank response", problems=["name is required"])
 
@@ -19,7 +19,7 @@ def test_a_log_line_is_one_json_object_with_its_members(lines: Lines) -> None:
     assert first["timestamp"].endswith("+0000")
 
 
-def test_every_log_line_of_a_request_has_its_request_id(lines: Lines) -> None:
+def test_every_log_line_of_a_request_has_the_request_id(lines: Lines) -> None:
     log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
     log.info("first")
     log.info("second")
@@ -30,7 +30,7 @@ def test_every_log_line_of_a_request_has_its_request_id(lines: Lines) -> None:
     assert ids == ["99391c7e-ad88-49ec-a2ad-99ddcb1f7721"] * 2 + [None]
 
 
-def test_log_returns_the_current_request_id() -> None:
+def test_the_log_provides_the_current_request_id() -> None:
     assert log.request_id() is None
     log.bind(request_id="99391c7e-ad88-49ec-a2ad-99ddcb1f7721")
     assert log.request_id() == "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
@@ -38,7 +38,7 @@ def test_log_returns_the_current_request_id() -> None:
     assert log.request_id() is None
 
 
-def test_requests_in_parallel_threads_log_their_own_ids(lines: Lines) -> None:
+def test_requests_in_parallel_threads_log_separate_request_ids(lines: Lines) -> None:
     together = threading.Barrier(4)
 
     def request(number: int) -> None:

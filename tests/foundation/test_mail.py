@@ -48,8 +48,8 @@ def test_ses_gets_the_mail_as_plain_text(ses: Ses) -> None:
     assert simple["Body"] == {"Text": {"Data": MAIL.text, "Charset": "UTF-8"}}
 
 
-def test_the_request_to_ses_matches_its_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model of the API comes from botocore."""
+def test_a_mail_request_matches_the_api_model_of_ses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API model of SES in botocore validates the request."""
     from botocore.stub import ANY, Stubber
 
     client = boto3_clients.client("sesv2")
@@ -81,7 +81,7 @@ def test_an_unreachable_ses_is_a_temporary_failure(ses: Ses) -> None:
     assert not failed.value.final
 
 
-def test_the_file_mailer_writes_a_file_and_logs_the_mail_without_its_link(tmp_path: Path, lines: Lines) -> None:
+def test_the_file_mailer_writes_a_file_and_logs_the_mail_without_the_link(tmp_path: Path, lines: Lines) -> None:
     folder = tmp_path / "mail"
     for _ in range(2):
         FileMailer(folder).send(MAIL, "0f1e")
@@ -98,7 +98,7 @@ def test_the_file_mailer_writes_a_file_and_logs_the_mail_without_its_link(tmp_pa
 
 
 @pytest.mark.parametrize(("stage", "kind"), [("local", FileMailer), ("dev", SesMailer), ("prod", SesMailer)])
-def test_deployed_stages_send_through_ses_and_the_local_stage_to_files(stage: str, kind: type) -> None:
+def test_deployed_stages_send_mails_with_ses_and_the_local_stage_writes_files(stage: str, kind: type) -> None:
     settings = Settings.from_environment({"STAGE": stage, "PUBLIC_URL": "https://causeway.example.com"})
 
     assert isinstance(Infrastructure(settings).mailer, kind)

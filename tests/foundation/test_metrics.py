@@ -99,7 +99,7 @@ def test_writing_without_recorded_metrics_logs_no_line(capsys: Captured) -> None
 
 
 def test_metrics_with_old_timestamps_raise_no_warning(capsys: Captured) -> None:
-    """A frozen Lambda instance may write its counts days later. Warnings are errors in tests."""
+    """A frozen Lambda instance may write its counts days later. In tests, every warning is an error."""
     Metrics("dev").write({"Calls": 1}, at=MOMENT - 13 * 86_400)
     Metrics("dev").write({"Calls": 1}, at=1)
 

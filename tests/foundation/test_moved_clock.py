@@ -59,7 +59,7 @@ def test_moving_the_clock_does_not_change_real_time(real: ManualClock) -> None:
     assert MovedClock(real, lambda: DAY).real.time() == real.time()
 
 
-def test_a_clock_that_cannot_be_moved_is_its_own_real_clock() -> None:
+def test_the_real_clock_of_an_immovable_clock_is_the_clock_itself() -> None:
     clock = Clock()
 
     assert clock.real is clock
@@ -76,7 +76,7 @@ def test_another_process_sees_a_clock_move_within_a_second(real: ManualClock, of
     assert clock.time() == real.time() + DAY
 
 
-def test_an_outdated_clock_offset_does_not_turn_business_time_back(real: ManualClock) -> None:
+def test_an_outdated_clock_offset_does_not_set_business_time_back(real: ManualClock) -> None:
     clock = MovedClock(real, lambda: 0)
     clock.move_to(DAY)
 

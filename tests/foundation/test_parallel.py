@@ -32,7 +32,7 @@ def test_a_single_parallel_call_runs_in_the_thread_of_the_caller() -> None:
     assert together([threading.get_ident]) == [threading.get_ident()]
 
 
-def test_with_parallelism_of_one_all_calls_run_in_the_thread_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_calls_run_in_the_thread_of_the_caller_if_parallelism_is_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WIDTH", 1)
 
     assert set(together([threading.get_ident] * 5)) == {threading.get_ident()}
@@ -60,7 +60,7 @@ def test_parallel_calls_log_the_request_id_of_the_caller() -> None:
     assert together([log.request_id] * 3) == [None] * 3
 
 
-def test_in_time_ends_a_call_at_the_time_limit_of_the_request() -> None:
+def test_the_in_time_function_ends_a_call_at_the_time_limit_of_the_request() -> None:
     is_over = threading.Event()
     try:
         with tight_deadline(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
@@ -69,7 +69,7 @@ def test_in_time_ends_a_call_at_the_time_limit_of_the_request() -> None:
         is_over.set()
 
 
-def test_in_time_passes_on_results_errors_and_log_context() -> None:
+def test_the_in_time_function_preserves_results_errors_and_log_context() -> None:
     def fail() -> None:
         raise LookupError("missing")
 

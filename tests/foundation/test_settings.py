@@ -1,4 +1,4 @@
-"""Settings have defaults for one machine. Errors name the invalid environment variable."""
+"""Settings have default values for a single machine. Errors name the invalid environment variable."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 DEV = {"STAGE": "dev", "PUBLIC_URL": "https://causeway.example.com"}
 
 
-def test_settings_of_an_empty_environment_are_those_of_the_local_stage() -> None:
+def test_an_empty_environment_results_in_the_settings_of_the_local_stage() -> None:
     settings = Settings.from_environment({})
 
     assert settings == Settings(
@@ -161,7 +161,9 @@ def test_names_of_the_key_and_secrets_start_with_the_prefix_setting() -> None:
         ("CREDENTIAL_CALLS_PER_MINUTE", "1000001", "must be a number from 1 to 1000000"),
     ],
 )
-def test_the_error_for_an_invalid_setting_names_its_variable(variable: str, value: str, reason: str) -> None:
+def test_the_error_for_an_invalid_setting_names_the_environment_variable(
+    variable: str, value: str, reason: str
+) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.from_environment({variable: value})
 
@@ -206,7 +208,7 @@ def test_mtls_url_may_equal_public_url_in_the_local_stage() -> None:
     assert not settings.requires_https, "the next run may be without TLS"
 
 
-def test_authorization_codes_live_ten_minutes_locally_and_one_minute_elsewhere() -> None:
+def test_authorization_codes_expire_after_ten_minutes_locally_or_one_minute_elsewhere() -> None:
     assert Settings.from_environment({}).code_lifetime == 600
     assert Settings.from_environment(DEV).code_lifetime == 60
 

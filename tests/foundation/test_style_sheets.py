@@ -1,4 +1,4 @@
-"""The style sheets take colours, font sizes and spaces from design tokens."""
+"""The style sheets use design tokens for colours, font sizes and spaces."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _SIZE = re.compile(r"(?:var\(--text-[a-z0-9]+\)|inherit|clamp\(var\(--text-[a-z0
 _LENGTH = re.compile(r"(?<![\w.-])-?\d*\.?\d+(?:rem|px)\b")
 _SPACES = re.compile(r"(?:margin|padding|gap|row-gap|column-gap)(?:-[a-z-]+)?")
 _HAIR = 2.0
-"""Pixels of a border or of an outline's distance, for which a token would be absurd."""
+"""The largest width in pixels of a border or an outline offset that needs no design token."""
 
 
 def declarations(css: str) -> Iterator[tuple[bool, str, str]]:

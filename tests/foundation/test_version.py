@@ -1,4 +1,4 @@
-"""The version has a single source, and every output contains this version."""
+"""The version is defined in one place, and every output contains this version."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The container passes arguments to flows by name: each parameter has a part with the annotated class."""
+"""The container passes arguments to functions by name: each parameter has a part with the annotated class."""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
@@ -29,17 +29,19 @@ ROOMS = {
     "chalicelib.website": WebsiteContainer,
     "chalicelib.sandbox_clock": ClockContainer,
 }
-"""The container that fills the flows of a room."""
+"""The container that provides the arguments for the functions of a package, by package."""
 OTHERS: dict[type[Container], tuple[type, ...]] = {
     OpenBankingContainer: (DeliveryContainer, StatisticsContainer),
     WebsiteContainer: (DeliveryContainer, StatisticsContainer, OpenBankingContainer),
     ClockContainer: (DeliveryContainer, StatisticsContainer, OpenBankingContainer, CardContainer),
 }
-"""The further containers that it finds parts in."""
+"""The additional containers in which a container finds parts."""
 
 
 def flows() -> Iterator[tuple[type[Container], str, str, frozenset[str]]]:
-    """Yield each flow that is called by name, with its container and the arguments of the caller."""
+    """Yield each function that a container calls, with the container and the names of the arguments that the caller
+    passes.
+    """
     for module in MODULES:
         known = dict(_known(module))
         for node in ast.walk(tree(module)):
@@ -67,7 +69,7 @@ def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 
 def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the names that a module imports or defines, with their modules."""
+    """Yield each name that a module imports or defines, with the module that defines the name."""
     for node in ast.walk(tree(module)):
         match node:
             case ast.ImportFrom(module=str(source), names=names):
@@ -97,7 +99,7 @@ FLOWS = sorted({(name, container, source, given) for container, source, name, gi
 
 
 @pytest.mark.parametrize(("name", "container", "source", "given"), FLOWS, ids=[each[0] for each in FLOWS])
-def test_parameters_of_each_flow_match_the_annotations_of_the_container_parts(
+def test_flow_parameters_match_the_annotations_of_the_container_parts(
     name: str, container: type[Container], source: str, given: frozenset[str]
 ) -> None:
     check_filled(getattr(import_module(source), name), container, given)

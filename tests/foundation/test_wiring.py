@@ -1,4 +1,4 @@
-"""The dependency container creates a part on first use, from the parts named by its parameters."""
+"""The dependency container creates a part on first use, from the parts named in the part's parameters."""
 
 from __future__ import annotations  # a container reads the names of its annotations
 
@@ -38,7 +38,7 @@ class Depot:
 
 
 class Garage(Container):
-    """A container with two parts, and one part whose parameter has no part."""
+    """A container with two complete parts, and one part with a parameter for which the container has no part."""
 
     engine: Engine = part(__name__)
     car: Car = part(__name__)

@@ -20,7 +20,7 @@ FOLDER = ROOT / "build" / "fuzzing"
 _FUZZER = FOLDER / "fuzzer"
 """The folder in which the packages of ``requirements.txt`` are installed."""
 _SLOW = "slow-unit-"
-"""How libFuzzer begins the names of inputs that took longer than its ``-report_slow_units``."""
+"""The prefix of the files in which libFuzzer stores inputs that take longer than its option ``-report_slow_units``."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fuzz(name: str, seconds: int) -> bool:
-    """Fuzz one parser in a separate process and print a line. Return whether the parser has no findings."""
+    """Fuzz one parser in a separate process and print a result line. Return whether the parser has no findings."""
     folder = FOLDER / name
     for old in (folder / "crashes").glob("*"):
         old.unlink()

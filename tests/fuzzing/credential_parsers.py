@@ -58,7 +58,7 @@ def text(content: bytes) -> str:
 
 
 def sign_jwt(content: bytes) -> str:
-    """Sign a token with ES256. The first line of ``content`` is the header, and the rest contains the claims."""
+    """Sign a token with ES256. The first line of ``content`` is the header, and the remaining lines are the claims."""
     header, _, claims = content.partition(b"\n")
     signed = f"{base64url(header)}.{base64url(claims)}"
     der = _PRIVATE_KEY.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))
@@ -166,8 +166,9 @@ def read_bank_signature(content: bytes) -> None:
 
 
 def read_event(content: bytes) -> None:
-    """Verify an event at the built-in receiver. The first three lines are id, time and signature, and the rest is the
-    body.
+    """Verify an event at the built-in receiver. The first three lines are id, time and signature, and the remaining
+    lines are
+    the body.
     """
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     *values, body = (content + b"\n\n\n").split(b"\n", 3)
@@ -176,7 +177,7 @@ def read_event(content: bytes) -> None:
 
 
 def read_cursor(content: bytes) -> None:
-    """Read a cursor as a signed cursor and as a page cursor."""
+    """Read a cursor in both formats: as a signed cursor and as a page cursor."""
     cursor = text(content)
     ClientList(_EMPTY_STORE).page("owner", ClientFilter(), 10, after=cursor)
     client_events.decode_position(cursor)

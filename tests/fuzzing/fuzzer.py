@@ -14,9 +14,12 @@ import atheris
 
 _INSTRUMENTED = ["chalicelib", "email", "http", "ipaddress", "joserfc", "urllib"]
 _SLOW_SECONDS = 10
-"""From here on an input is reported as slow."""
+"""The number of seconds after which an input is reported as slow."""
 _ENDLESS_SECONDS = 300
-"""From here on, on any machine, a parser counts as endless: a defect, which ends the run."""
+"""The number of seconds after which a parser is considered endless on any machine. An endless parser is a defect and
+ends
+the run.
+"""
 
 with atheris.instrument_imports(include=_INSTRUMENTED):
     from tests.fuzzing.credential_parsers import CORPUS
@@ -24,7 +27,7 @@ with atheris.instrument_imports(include=_INSTRUMENTED):
 
 
 class Recorder:
-    """Runs a target and writes the input of each defect to a file."""
+    """A wrapper that runs a target and writes the input of each defect to a file."""
 
     def __init__(self, target: Target, crashes: Path) -> None:
         self._target = target

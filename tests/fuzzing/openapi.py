@@ -28,7 +28,7 @@ from tests.fuzzing.openapi_callers import BankCredentials, Callers, NoCredential
 from tests.kit.time import PATIENCE_SECONDS
 
 _PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
-"""The number of tasks by document."""
+"""The number of parallel tasks for each document."""
 _PROCESSES = 2
 _LOG = Path("build") / "fuzzing.log"
 _CHECKS = (
@@ -126,7 +126,7 @@ def run_operations(callers: Callers, name: str, examples: int, number: int, part
 
 
 class _Trial:
-    """Sends generated requests to one operation."""
+    """A test of one operation with generated requests."""
 
     def __init__(self, callers: Callers, name: str, operation: Any, session: requests.Session) -> None:
         self._callers = callers
@@ -151,8 +151,9 @@ class _Trial:
         return self._outcome
 
     def _documented_bodies(self) -> Sequence[Any]:
-        """Return the request body examples of the document. The examples contain ids of the stack, so the requests
-        succeed.
+        """Return the request body examples of the document. The examples contain ids of the stack, so that requests
+        with the
+        examples succeed.
         """
         content = self._operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
         return [example["value"] for example in content.get("examples", {}).values()]
@@ -202,8 +203,10 @@ class _Trial:
     def _credentials(self, case: Any) -> AuthBase:
         """Return the credentials of a request.
 
-        Requests with invalid headers have no credentials. Other requests have the bank's or the TPP's credentials.
-        Every tenth TPP request has no bearer token. The bearer belongs to the bank whose protocol version has the
+        Requests with invalid headers have no credentials. All other requests have the credentials of the bank or of the
+        TPP.
+        Every tenth TPP request has no bearer token. The bearer token is for the bank with the protocol version that has
+        the
         request's members.
         """
         parts = case.meta.components.items()
@@ -222,7 +225,7 @@ class _Trial:
 
 
 def _is_refused_by_bank(response: Any) -> bool:
-    """Return whether this 502 response is the documented response to a rejection by the bank."""
+    """Return whether a 502 response is the documented response to a rejection by the bank."""
     return bool(response.status_code == 502 and f'"{_BANK_REFUSED}"' in response.text)
 
 

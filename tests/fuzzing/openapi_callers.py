@@ -1,4 +1,4 @@
-"""The TPP and the banks that send generated requests to a running stack, and the data that the requests name."""
+"""The TPP and the banks that send generated requests to a running stack, and the test data used in the requests."""
 
 import json
 import re
@@ -38,7 +38,7 @@ _SIMPLE_PATTERNS = {
     "^[^\\u0020": "^[A-Za-zÀ-Ö]*$",
     "^ *[^ ": "^[A-Za-zÀ-Ö][A-Za-zÀ-Ö '.-]*$",
 }
-"""Patterns of few characters, by the beginning of those that allow all but some thousand."""
+"""Simple patterns that replace patterns of almost all characters. The key is the beginning of the replaced pattern."""
 _IBANS = [
     "GB10DEMO04000431926801",
     "GB53 DEMO 0400 0440 7182 04",
@@ -71,7 +71,7 @@ class AtBank:
 
 @dataclass(frozen=True)
 class Callers:
-    """A TPP with a bearer at each bank, and the banks by protocol version. All values can be pickled for other
+    """A TPP with a bearer token at each bank, and the banks by protocol version. All values can be pickled for other
     processes.
     """
 
@@ -104,10 +104,11 @@ class Callers:
 
 
 def _simplify(schema: Json) -> Json:
-    """Simplify a schema, so that its values are fast to generate and mostly valid.
+    """Simplify a schema, so that values of the schema are fast to generate and mostly valid.
 
-    Texts consist of few characters and IBANs are valid. Amounts have limited numbers of digits, which JSON Schema
-    cannot express.
+    Texts consist of few characters, and IBANs are valid. Amounts have a limited number of digits, which JSON Schema
+    cannot
+    express.
     """
     pattern = schema.get("pattern")
     if schema.get("format") == "iban":
@@ -121,7 +122,7 @@ def _simplify(schema: Json) -> Json:
 
 
 class NoCredentials(AuthBase):
-    """Adds no credentials to the generated headers."""
+    """Credentials that add nothing to the generated headers."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         request.body = request.body or None  # requests would send an empty text in chunks
@@ -130,7 +131,7 @@ class NoCredentials(AuthBase):
 
 
 class TppCredentials(NoCredentials):
-    """Adds the Client ID and, if an operation requires a bearer, the bearer of one bank."""
+    """Credentials of a TPP: the Client ID and, if an operation requires a bearer token, the token of one bank."""
 
     def __init__(self, callers: Callers, version: int, security: Sequence[Json], *, with_bearer: bool) -> None:
         self._headers = {"X-Api-Key": callers.client_id}
@@ -144,7 +145,7 @@ class TppCredentials(NoCredentials):
 
 
 class BankCredentials(NoCredentials):
-    """Adds the bank's key, and its signature of the exact bytes of the body."""
+    """Credentials of a bank: the API key, and a signature of the exact bytes of the body."""
 
     def __init__(self, bank: AtBank) -> None:
         self._key, self._signing_key = bank.api_key, load_private_key(bank.signing_key)

@@ -109,7 +109,7 @@ class Target:
     armour: Armour | None = None
 
     def run(self, content: bytes) -> None:
-        """Parse an input. Raises: any error that is not in ``errors``."""
+        """Parse an input. Raise each error that is not in ``errors``."""
         with suppress(*self.errors):
             self.parse(content)
 
@@ -124,7 +124,7 @@ def _call_each(readers: Iterable[Callable[[], object]], *errors: type[Exception]
 
 
 def read_request(content: bytes) -> None:
-    """Read a request: one header per line, then an empty line and the body."""
+    """Read a request. The input has one header per line, then an empty line and the body."""
     head, _, body = content.partition(b"\n\n")
     lines = (line.partition(":") for line in text(head).split("\n"))
     headers = {name.lower(): value.strip() for name, _, value in lines}
@@ -175,7 +175,7 @@ def _answers() -> Mapping[str, tuple[Version, Row, Webhook]]:
 
 
 def read_bank_answer(content: bytes) -> None:
-    """Read a bank's response. The first line is the path of the webhook, and the rest is the response body."""
+    """Read a bank's response. The first line is the webhook's path, and the remaining lines are the response body."""
     name, _, body = content.partition(b"\n")
     answers = _answers()
     version, row, webhook = answers.get(text(name), next(iter(answers.values())))
@@ -268,7 +268,7 @@ def read_field(content: bytes) -> None:
 
 
 def read_time(content: bytes) -> None:
-    """Read a text as a day, a quarter, a time, a duration and a page number."""
+    """Read a text in each of several formats: as a day, a quarter, a time, a duration and a page number."""
     written = text(content)
     read_filter(written)
     for reader in (read_day, days_of_quarter, read_duration):
@@ -329,4 +329,4 @@ TARGETS: Mapping[str, Target] = {
     "amount": Target(read_amount),
     "title": Target(read_written_title, (InvalidTitle,)),
 }
-"""The parsers by name."""
+"""All parsers to fuzz, by name."""

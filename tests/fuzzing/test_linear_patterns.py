@@ -31,7 +31,7 @@ _WITHOUT_WIDTH = ("AT", "ASSERT", "ASSERT_NOT")
 _ALPHABET = [chr(number) for number in range(0x3001)]
 """The Basic Multilingual Plane up to its last white-space character."""
 _END = ""
-"""Stands for the end of the pattern, among the characters with which it goes on."""
+"""The marker for the end of the pattern in a set of characters."""
 
 Node = tuple[Any, Any]
 Characters = frozenset[str]
@@ -58,12 +58,14 @@ class Repeat:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Return whether a match can end the repeat at several places, so that the engine tries all of these places."""
+        """Return whether a match can end the repeat at several positions, so that the engine tries all of these
+        positions.
+        """
         return not self.is_possessive and bool(self.characters & self.following)
 
     @property
     def is_read_again(self) -> bool:
-        """Return whether a failed search can restart inside the run of characters and read the rest again."""
+        """Return whether a failed search can restart inside the run of characters and read the remaining run again."""
         return self.may_fail and all(self.characters & place for place in self.before)
 
 
@@ -82,7 +84,7 @@ class ReadPattern:
     def _find(
         self, nodes: Sequence[Node], after: Characters, *, may_fail: bool, before: tuple[Characters, ...]
     ) -> Iterator[Repeat]:
-        """Yield the repeats in a sequence; ``after`` contains the characters that follow the sequence."""
+        """Yield the repeats in a sequence. ``after`` contains the characters that follow the sequence."""
         for index, (kind, value) in enumerate(nodes):
             rest = list(nodes[index + 1 :])
             following = self._follow(rest, after)
@@ -145,7 +147,7 @@ class ReadPattern:
         return str(node[0]) not in _WITHOUT_WIDTH and _END in self._begin(*node)
 
     def _passed(self, kind: Any, value: Any) -> Iterator[Characters]:
-        """Yield the characters of each mandatory place of a syntax tree node."""
+        """Yield the characters of each mandatory position of a syntax tree node."""
         name = str(kind)
         if name == "ASSERT_NOT" and value[0] == -1:
             yield frozenset(_ALPHABET) - self._first(value[1])
@@ -182,7 +184,7 @@ LINEAR_EXCEPTIONS: Mapping[str, str] = {
     "tried once",
     "cards.protocol.fields._EMAIL": "compared with a whole text; each label of a domain ends with a dot",
 }
-"""Patterns that the rules refuse, and why they take linear work."""
+"""Patterns that take linear time although the rules reject the patterns, each with the reason."""
 PATTERNS: Mapping[str, re.Pattern[str]] = {
     f"{module.__name__.removeprefix('chalicelib.')}.{name}": pattern
     for module in MODULES

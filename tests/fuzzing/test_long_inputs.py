@@ -26,7 +26,7 @@ from tests.fuzzing.parsers import TARGETS, Target
 from tests.kit.time import PATIENCE_SECONDS
 
 JWT_BYTES, ADDRESS_BYTES, HEADER_BYTES = 16_384, 2_048, 10_240
-"""The last is API Gateway's limit of all headers together."""
+"""The maximum sizes of a JWT, of a URL, and of all headers together in API Gateway, in bytes."""
 _SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">'
 
 
@@ -152,9 +152,9 @@ INPUTS: Mapping[str, Mapping[str, LongInput]] = {
     "certificate": {"lines": _repeat("-----BEGIN CERTIFICATE-----\n", "A\n", "", BODY_BYTES)},
     "key": {"lines": _repeat("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
 }
-"""Inputs by target and name."""
+"""Long inputs by parser and name."""
 MOST_GROWTH = 2.2
-"""The most that the work may grow for an input of twice the size."""
+"""The maximum factor by which the work may grow for an input of twice the size."""
 CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
 
 
@@ -213,7 +213,7 @@ def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch
 
 
 def test_svg_elements_store_no_references_to_unknown_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise each drawn element would look up hundreds of unknown ids."""
+    """A stored reference to an unknown id would be looked up for each drawn element."""
     drawing = read_drawing("unknown-references", monkeypatch)
 
     styles = [each.style for each in drawing.elements]

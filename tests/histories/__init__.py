@@ -1,1 +1,1 @@
-"""Tests that histories of concurrent clients are linearizable: equivalent to a sequence of operations."""
+"""Tests that histories of concurrent clients are linearizable, which means equivalent to a sequence of operations."""

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 UNKNOWN = "unknown"
-"""The outcome of an operation whose client died, or could not find out: it took place, takes place later, or never."""
+"""The outcome of an operation if the client was killed or received no outcome. The operation may take effect at any
+later
+time, or never.
+"""
 
 
 class Model(Protocol):
@@ -30,7 +33,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Operation:
-    """A call on an object, with the call's start and end times on a clock that all clients share."""
+    """A call on an object, with the start time and the end time of the call on a clock that all clients share."""
 
     kind: str
     subject: str
@@ -51,7 +54,7 @@ class Operation:
 
 
 def find_wrong(history: Iterable[Operation], models: Mapping[str, Model]) -> dict[str, list[Operation]]:
-    """Return the objects whose operations have no valid order. Each object is returned with its operations."""
+    """Return the objects for which the operations have no valid order. Each object is returned with its operations."""
     by_object = defaultdict(list)
     for operation in history:
         by_object[operation.kind, operation.subject].append(operation)
@@ -91,9 +94,11 @@ def _possible_next(operations: Sequence[Operation], done: int) -> list[int]:
 # -- models
 
 FUNDS = 1_000
-"""An account's balance at the beginning, in minor units."""
+"""The initial balance of an account, in minor units."""
 OK, REFUSED, IN_PROGRESS = "ok", "refused", "in progress"
-"""Outcomes: carried out; refused by the object's state; another request was in the way, and nothing happened."""
+"""The outcomes of an operation: executed, rejected because of the object's state, or rejected because of a concurrent
+request.
+"""
 
 
 class Account:
@@ -142,11 +147,11 @@ class Code:
 
 
 Claim = tuple[str, str] | None
-"""The order that a key was used for, and its payment; empty before the first answer."""
+"""The order for which an idempotency key was used, and the resulting payment. ``None`` before the first response."""
 
 
 class Key:
-    """A model of an ``Idempotency-Key``: a retry of the same order gets its payment, and another order is rejected."""
+    """A model of an ``Idempotency-Key``: a repeated order gets the first payment, and a different order is rejected."""
 
     def begin(self, subject: str) -> Claim:
         return None

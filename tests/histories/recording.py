@@ -1,7 +1,7 @@
-"""Records a history of operations while processes are killed and the storage stops.
+"""Recording of a history of operations while processes are killed and the storage stops.
 
-Clients call the same objects concurrently. Each client has its own process of the service. ``SIGKILL`` ends the process
-before or after a randomly selected storage call. The next operation starts a new process.
+Clients call the same objects concurrently. Each client has a separate process of the service. ``SIGKILL`` ends the
+process before or after a randomly selected storage call. The next operation starts a new process.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from tests.openbanking.payments import SCOPES, WEBHOOKS, order, payment_answer
 
 CLIENTS = 8
 _OBJECTS = 8
-"""The number of objects of each kind; clients work on one of each at the same time."""
+"""The number of objects of each kind. At any time, all clients work on the same object of a kind."""
 _CODE_SECONDS = 24 * 3600
-"""Longer than a run on a slow machine."""
+"""The validity of an authorization code in seconds, which is longer than a run on a slow machine."""
 _PROCESSES = multiprocessing.get_context("forkserver")
 _LATEST_CALL = 6
-"""More than the calls of a request."""
+"""The highest number of a storage call at which a process can be killed. A request makes fewer storage calls."""
 _AUTHORIZATIONS = {"00": OK, "51": REFUSED, NOT_AVAILABLE: UNKNOWN}
 
 
@@ -74,12 +74,12 @@ class History:
 
     @property
     def is_conclusive(self) -> bool:
-        """Return whether at least half of the outcomes are known; unknown outcomes match almost any order."""
+        """Return whether at least half of the outcomes are known. Unknown outcomes match almost any order."""
         return self.unknown * 2 <= len(self.operations)
 
 
 def record(plan: Plan) -> History:
-    """Record the history of a plan. The seed determines the operations; their order depends on the machine."""
+    """Record the history of a plan. The seed determines the operations, and the machine affects their order."""
     _PROCESSES.set_forkserver_preload([__name__, "app"])
     engine = Engine(ManualClock(Clock().now()), LateAnswers(plan.seed), plan.engine)
     try:
@@ -157,10 +157,10 @@ class _Recorder:
         self._bearers: dict[str, str] = {}
         self.history = History()
         self.half = threading.Event()
-        """Half of the operations are over."""
+        """The event that half of the operations have ended."""
 
     def run_client(self, number: int) -> None:
-        """Make the calls of one client one after the other."""
+        """Make the calls of one client sequentially."""
         draw, client = random.Random(f"{self._plan.seed}/{number}"), Client(self._objects)
         share = self._plan.operations // CLIENTS
         for index in range(share):
@@ -208,7 +208,7 @@ class ClientCall:
 
 
 class Client:
-    """Sends calls to its process one after the other."""
+    """A client that sends calls to a process sequentially."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
@@ -254,7 +254,7 @@ def _serve(connection: Connection, objects: Objects) -> None:
 
 
 class _Killer:
-    """Counts storage calls, and kills the process at the chosen call."""
+    """A counter of storage calls that kills the process at the selected call."""
 
     def begin(self, dies_at: int | None) -> None:
         self._dies_at, self._calls = dies_at, 0
@@ -270,7 +270,7 @@ class _Killer:
 
 
 class _Requests:
-    """Sends a client's requests for each kind of object, and returns their outcomes."""
+    """The requests of a client for each kind of object, and the outcomes of the requests."""
 
     def __init__(self, objects: Objects) -> None:
         hub = bootstrap.Hub(Settings.from_environment(os.environ), Clock())

@@ -1,4 +1,4 @@
-"""The checker accepts histories that have a valid order, and rejects histories that have none."""
+"""The checker accepts histories with a valid order, and rejects histories without a valid order."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""CloudWatch alarms: alarm states by the documented rules of CloudWatch, and faults that raise and resolve alarms."""
+"""CloudWatch alarms: alarm states by the documented rules of CloudWatch, and simulated faults that raise and resolve
+alarms.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ ALARM = "AWS::CloudWatch::Alarm"
 Alarm = Mapping[str, Any]
 State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 MetricId = tuple[str, str, frozenset[tuple[str, str]]]
-"""Namespace, name and dimensions."""
+"""The namespace, name and dimensions of a metric."""
 _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "Sum": sum,
     "Maximum": max,
@@ -45,9 +47,11 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "LessThanThreshold": lambda value, threshold: value < threshold,
 }
 LONGEST_BELOW_AN_HOUR, LONGEST = 24 * 3600, 7 * 24 * 3600
-"""The longest look-back of an alarm, in seconds: with periods below an hour, and with longer ones."""
+"""The maximum evaluation range of an alarm in seconds: for periods below one hour, and for longer periods."""
 _FURTHER = 2
-"""So many periods more than it evaluates does CloudWatch look at, in the examples of its documentation."""
+"""The number of additional periods that CloudWatch reads before the evaluation periods, according to its documented
+examples.
+"""
 OF_AWS = {
     "AWS/ApiGateway": ({"ApiName", "Stage"}, {"5XXError", "4XXError", "Count", "Latency"}),
     "AWS/Lambda": ({"FunctionName"}, {"Errors", "Throttles", "Duration", "ConcurrentExecutions"}),
@@ -65,8 +69,9 @@ OF_AWS = {
         {"ReadThrottleEvents", "WriteThrottleEvents", "ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"},
     ),
 }
-"""Metrics of AWS by namespace, with the dimensions that they have (each service's page on CloudWatch metrics), and the
-one that CloudWatch makes of the API's access log."""
+"""The dimensions and names of AWS metrics by namespace, as documented by each service. The namespace ``Causeway/Api``
+contains the metric that CloudWatch derives from the API's access log.
+"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ def _series(alarm: Alarm, data: Data, now: int, periods: int) -> list[float | No
 
 
 def _calculated(expression: str, values: Mapping[str, float | None], empty: set[str]) -> float | None:
-    """Evaluate metric math at one time. Metrics without any data are not filled."""
+    """Evaluate a metric math expression at one time. Metrics without data are not filled."""
     present = {name: value for name, value in values.items() if name not in empty}
 
     def fill(what: Any, constant: float) -> Any:
@@ -186,7 +191,9 @@ ALARMS = {
     name: json.loads(json.dumps(each).replace('"dev"', '"local"').replace("causeway-dev", "causeway-local"))
     for name, each in alarms("dev").items()
 }
-"""As of ``dev``, with the names of the local stage, whose metrics the tests see."""
+"""The alarms of the stage ``dev`` with the resource names of the local stage, because tests write metrics of the local
+stage.
+"""
 
 
 def open_address(issuer: Issuer, action: str, **account: int) -> Any:
@@ -212,7 +219,7 @@ HOUR, DAY = 3600, 24 * 3600
 
 
 class Service:
-    """A running service whose metrics during faults and during normal operation are returned."""
+    """A running service that returns the metrics written during faults and during normal operation."""
 
     def __init__(self, causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.causeway = causeway
@@ -231,7 +238,9 @@ class Service:
 
 
 Play = Callable[[Service], tuple[list[Metric], list[Metric]]]
-"""Answers what is written while something is wrong, and what is when it is not any more; nothing, if nothing is."""
+"""A function that simulates a fault. The function returns the metrics written during the fault, and the metrics written
+after the fault. Each list may be empty.
+"""
 
 
 def overdue_delivery(service: Service) -> tuple[list[Metric], list[Metric]]:
@@ -281,7 +290,7 @@ def silent_provider(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 class Killed(BaseException):
-    """The Lambda instance is killed during a request."""
+    """Raised if the Lambda instance is killed during a request."""
 
 
 def killed_payment(service: Service) -> tuple[list[Metric], list[Metric]]:
@@ -320,7 +329,7 @@ def broken_ledger(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Begin a first ledger check of all accounts. No later run continues this check for 15 days."""
+    """Begin the first ledger check of all accounts. No later run continues this check for 15 days."""
     Issuer(service.causeway).account()
     cards, clock = service.causeway.hub.cards, service.causeway.clock
     cards.call(prove_accounts, clock.monotonic() - 1)
@@ -332,7 +341,7 @@ def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def guessed_secrets(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Send fifty calls with a wrong secret, and then one call with the right secret."""
+    """Send fifty calls with a wrong secret, and then one call with the correct secret."""
     causeway = service.causeway
     wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}
@@ -366,4 +375,6 @@ PLAYS: dict[str, tuple[Play, int, int]] = {
     "ledger-broken": (broken_ledger, HOUR, 3 * HOUR),
     "ledger-not-proved": (round_without_end, HOUR, 12 * HOUR),
 }
-"""The play of each own alarm, the seconds between what is written in it, and how long one state of things lasts."""
+"""The simulated fault of each alarm on service metrics, the seconds between written values, and the seconds in each
+state.
+"""

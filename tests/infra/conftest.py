@@ -24,6 +24,6 @@ def service(causeway: Causeway, capsys: pytest.CaptureFixture[str], monkeypatch:
 
 @pytest.fixture
 def one(resources: None) -> Iterator[SingleBank]:
-    """Provide a demonstration bank with its own table."""
+    """Provide a demonstration bank with a separate table."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield SingleBank("one", mock)

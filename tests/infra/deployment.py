@@ -1,4 +1,4 @@
-"""Reads deployment files: the template, policies, Chalice's configuration, and package pins."""
+"""Readers of deployment files: the template, policies, Chalice's configuration, and package pins."""
 
 import json
 import re
@@ -18,7 +18,9 @@ CONFIG: dict[str, Any] = json.loads((FOLDER / "config.json").read_text("utf-8"))
 STAGES = ("dev", "prod")
 
 RIGHTS_OF_CONSUMERS = {"DeleteMessage", "GetQueueAttributes", "ReceiveMessage"}
-"""The actions of Lambda itself with a consumer's rights, as in AWS's own AWSLambdaSQSQueueExecutionRole."""
+"""The actions that Lambda performs with the rights of a queue consumer, as in the AWS policy
+AWSLambdaSQSQueueExecutionRole.
+"""
 
 
 def statements(file: Path) -> list[dict[str, Any]]:
@@ -101,7 +103,7 @@ CONFIGURATIONS = {
     "no-scheme": f"[global]\nindex-url = user:{PASSWORD}@127.0.0.1:9/simple\n",
     "token": f"[global]\nindex-url = https://{PASSWORD}@[bad/simple\n",
 }
-"""Faulty configurations of pip that have a password, which nothing may print."""
+"""Invalid pip configurations that contain a password. The password must never be printed."""
 
 
 def for_stage(stage: str) -> Template:
@@ -156,7 +158,7 @@ def packaged_stage(stage: str) -> dict[str, Any]:
 
     class Options(PackageOptions):
         def __init__(self) -> None:
-            """Do not create a boto3 session."""
+            """Skip the creation of a boto3 session."""
 
         def service_principal(self, service: str) -> str:
             return f"{service}.amazonaws.com"

@@ -16,7 +16,9 @@ DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].c
 
 
 def faults(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small programme file with these members, without the location of the programme manager."""
+    """Return the errors of a small programme file with the given members, without the location of the programme
+    manager.
+    """
     with pytest.raises(InvalidProgramme) as caught:
         file.read_programmes(written(manager(**members)), "local")
     return tuple(fault.removeprefix("programme_managers.0.") for fault in caught.value.faults)
@@ -67,7 +69,7 @@ BOTH = ("DEMOGB21", "DEMODEF1")
 
 
 def customer(id_: str = "noor", accounts: Sequence[Content] = (), **members: Any) -> Content:
-    """Return a customer of both banks with one account. The account's currency has three decimals."""
+    """Return a customer of both banks with one account in a currency with three decimals."""
     person = {"id": id_, "banks": list(BOTH), "name": "Noor Haddad", "about": "Paid in dinars"}
     return {**person, "accounts": list(accounts or [account()]), **members}
 
@@ -83,7 +85,7 @@ def transaction(day: str = "2026-02-03", amount: str = "-12.345", **members: Any
 
 
 def recurring_rule(every: str = "day", amount: str | None = "1.000", **members: Any) -> Content:
-    """Return a recurring rule. If ``amount`` is ``None``, the rule has no fixed amount, which rules with a range
+    """Return a recurring rule. If ``amount`` is ``None``, the rule has no fixed amount, as rules with an amount range
     require.
     """
     members_of_file = {"every": every, "counterparty": "Gulf Software", "text": "Salary", **members}

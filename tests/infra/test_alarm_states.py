@@ -19,7 +19,10 @@ EXAMPLES: list[tuple[int, str, State, State, State]] = [
     (2, "----0", "ALARM", "OK", "OK"),
     (2, "---X-", "ALARM", "OK", BEFORE),
 ]
-"""The number of three that have to breach; values that do (X), do not (0), or are missing; states by treatment."""
+"""Examples in the CloudWatch documentation: the number of breaching values (out of three) that raise the alarm; the
+values,
+which breach (X), do not breach (0), or are missing (-); and the state for each treatment of missing data.
+"""
 
 
 @pytest.mark.parametrize(("needed", "values", "breaching", "not_breaching", "ignored"), EXAMPLES)

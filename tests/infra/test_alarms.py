@@ -43,7 +43,7 @@ STAGE = frozenset({("Stage", "local")})
 NOW = int(START.timestamp())
 SCHEDULES = ("sweep", "finish", "prove")
 NEAR_LIMIT = 0.8 * REQUESTS
-"""Concurrent executions of the interface at which the operator is told."""
+"""The number of concurrent executions of the API at which an alarm notifies the operator."""
 
 
 def namespaces(alarm: Alarm) -> set[str]:
@@ -123,7 +123,7 @@ def deployed_names() -> dict[str, set[str]]:
     }
 
 
-def test_aws_metrics_in_alarms_exist_with_their_dimensions() -> None:
+def test_aws_metrics_in_alarms_exist_with_the_same_dimensions() -> None:
     names = deployed_names()
     for stage in ("dev", "prod"):
         assert CONFIG["stages"][stage]["api_gateway_stage"] == stage
@@ -191,7 +191,9 @@ OF_AWS_PLAYED: list[tuple[str, dict[str, list[float]], int, State]] = [
     ("deliveries-waiting", {"": [1801, 900]}, 300, "OK"),
     ("deliveries-waiting", {}, 300, "OK"),
 ]
-"""Alarms, values at even distances of so many seconds by metric, and the state after the last of them."""
+"""For each alarm: the values of each metric, the interval between values in seconds, and the state after the last
+value.
+"""
 
 
 @pytest.mark.parametrize(("name", "values", "every", "expected"), OF_AWS_PLAYED)
@@ -201,7 +203,7 @@ def test_an_alarm_on_aws_metrics_has_the_expected_state(
     assert written(name, values, every) == expected
 
 
-def test_every_alarm_has_a_test_of_its_state() -> None:
+def test_every_alarm_has_a_test_of_the_alarm_state() -> None:
     found = {name: namespaces(alarm) for name, alarm in ALARMS.items()}
 
     assert {name for name, each in found.items() if each & OF_AWS.keys()} == {name for name, *_ in OF_AWS_PLAYED}
@@ -254,7 +256,7 @@ def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str
         ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
     ],
 )
-def test_one_value_keeps_an_alarm_state_for_exactly_the_given_time(
+def test_a_single_metric_value_determines_the_alarm_state_for_the_given_time(
     name: str, value: float, lasts: int, until_then: State, afterwards: State
 ) -> None:
     data = Data()
@@ -286,7 +288,7 @@ def test_an_inconsistent_ledger_keeps_the_alarm_until_the_ledger_is_verified() -
     ("minutes", "expected"), [([1, 0] * 8, "ALARM"), ([0] * 8 + [1, 0] * 4, "OK"), ([0] * 14 + [9], "OK")]
 )
 def test_the_claims_stuck_alarm_is_raised_after_ten_minutes(minutes: list[float], expected: State) -> None:
-    """The claims are checked every two minutes."""
+    """The service checks claims every two minutes."""
     assert written("claims-stuck", {"": minutes}, 60) == expected
 
 

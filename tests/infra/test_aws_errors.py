@@ -15,7 +15,7 @@ from tests.kit.http import serving
 
 
 class Website(BaseHTTPRequestHandler):
-    """Responds to each request with a 404 page, as moto does for a missing operation."""
+    """A server that responds to each request with a 404 page, as moto does for a missing operation."""
 
     def _answer(self) -> None:
         self.send_error(404)
@@ -53,7 +53,7 @@ def test_a_response_that_is_not_from_aws_is_reported_in_one_sentence(
     )
 
 
-def test_an_aws_error_keeps_its_message() -> None:
+def test_an_aws_error_is_reported_with_the_message_of_aws() -> None:
     refused = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetAccountSettings")
 
     assert explain(refused) == "An error occurred (AccessDenied) when calling the GetAccountSettings operation: no"

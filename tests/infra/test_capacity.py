@@ -19,7 +19,7 @@ MEASURED = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def assuming(**values: int) -> Figures:
-    """Return the figures of the page with other ``values``. The names of the values are command options."""
+    """Return the figures of the page with different ``values``. The names of the values are command options."""
     named = {capacity.OPTIONS[f"--{name.replace('_', '-')}"]: Decimal(value) for name, value in values.items()}
     return replace(FIGURES, values={**FIGURES.values, **named})
 
@@ -34,7 +34,7 @@ def test_capacity_tables_follow_from_the_figures_of_the_page() -> None:
 
 
 def test_processor_times_equal_the_measured_requests() -> None:
-    """The processor time is the floor times the ratio, in multiples of the floor of a relayed read."""
+    """The processor time is the product of floor and ratio, expressed in multiples of the floor of a relayed read."""
     titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
     row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
     measured = {
@@ -95,7 +95,7 @@ def test_limits_of_a_request_are_sorted_by_rate() -> None:
         assert rates == sorted(rates)
 
 
-def test_capacity_options_print_other_tables_and_keep_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_capacity_options_print_changed_tables_and_keep_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
     assert "| Lambda concurrency | 24,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)

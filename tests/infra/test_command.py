@@ -19,7 +19,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 OF_A_STAGE = ("infra.deploy", "infra.deploy.package", "tests.bench")
-"""Commands that package for Lambda, with Lambda's Python."""
+"""Commands that package for Lambda and therefore run with Lambda's Python version."""
 OF_THE_MAKEFILE = sorted(
     set(re.findall(r"\$\((?:STAGE_)?PYTHON\) -m ((?:infra|tests)[\w.]*)", (ROOT / "Makefile").read_text()))
 )
@@ -41,7 +41,7 @@ def main(module: str, *arguments: str) -> None:
             logging.disable(logging.NOTSET)  # commands switch logs off, for their whole process
 
 
-def test_commands_of_the_makefile_are_found() -> None:
+def test_the_search_of_the_makefile_finds_the_known_commands() -> None:
     assert {"infra.local", "infra.tour", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
 
 
@@ -83,7 +83,7 @@ def test_the_version_option_prints_the_version_and_writes_no_files(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_mention_of_a_command_names_its_python() -> None:
+def test_every_mention_of_a_command_includes_the_path_of_a_python() -> None:
     folders = [file for name in ("chalicelib", "docs", "infra", "tests") for file in (ROOT / name).rglob("*")]
     files = [file for file in (ROOT / "README.md", ROOT / "Makefile", *folders) if file.name.endswith(SHOWN)]
     bare = [
@@ -108,7 +108,7 @@ def test_keyboard_interrupt_prints_one_line_and_exits_with_130(capsys: pytest.Ca
     assert capsys.readouterr().err == "causeway: interrupted.\n"
 
 
-def test_a_command_exits_with_its_return_code() -> None:
+def test_the_exit_code_of_a_command_is_the_return_value_of_main() -> None:
     with pytest.raises(SystemExit) as end:
         command.run(lambda: 3)
 

@@ -26,7 +26,7 @@ from tests.openbanking.accounts import Aisp
 
 
 def dashboard(stage: str) -> Any:
-    """Return the dashboard with the names of a stage. Undeployed resources have their names in the template."""
+    """Return the dashboard with the names of a stage. Undeployed resources have the names in the template."""
     [text] = [
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
         for entry in template.load()["Resources"].values()
@@ -60,7 +60,7 @@ def test_dashboard_widgets_do_not_overlap() -> None:
 
 
 def shown() -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield namespace, name and dimension names of every metric on the dashboard, including searches."""
+    """Yield the namespace, the name and the dimension names of every metric on the dashboard, including searches."""
     for widget in dashboard("local")["widgets"]:
         for metric in widget["properties"].get("metrics", ()):
             if isinstance(metric[0], str):
@@ -88,7 +88,7 @@ def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> 
 
 
 FAULTS_OF_OTHERS = ("CallerFailures", "HubFailures")
-"""Written like the failures of banks, but only if there are any."""
+"""Metrics that are written in the same way as bank failures, but only if there are failures."""
 
 
 def test_the_dashboard_queries_only_logged_messages() -> None:

@@ -1,4 +1,4 @@
-"""A virtual environment is built beside the old one and replaces it when complete."""
+"""A new virtual environment is built in a separate folder and replaces the old environment when complete."""
 
 import fcntl
 import os
@@ -47,7 +47,7 @@ CREATING = "Creating .venv with Python {version} and {count} packages: takes abo
 
 
 class Project:
-    """A project with two locks, on a machine whose uv and Python record their calls."""
+    """A project with two locks, on a machine on which all calls of uv and Python are recorded."""
 
     def __init__(self, place: Path) -> None:
         self.home = place
@@ -118,7 +118,7 @@ def version() -> str:
     return sys.version.split()[0]
 
 
-def test_an_environment_installs_packages_with_hashes_and_the_sdk_only_once(project: Project) -> None:
+def test_packages_with_hashes_and_the_sdk_are_installed_only_once(project: Project) -> None:
     project.installs("[[ $* != *--offline*--require-hashes* ]]")
     said = project.make()
 
@@ -188,8 +188,8 @@ def test_an_environment_is_not_rebuilt_if_path_has_another_python(project: Proje
     assert project.ran() == []
 
 
-def test_an_environment_moved_with_its_repository_is_rebuilt(project: Project) -> None:
-    """The moved environment still refers to the SDK of the previous repository folder."""
+def test_an_environment_moved_with_the_repository_is_rebuilt(project: Project) -> None:
+    """An environment that moves with the repository still refers to the SDK of the previous repository folder."""
     project.make()
     project.ran()
     moved = project.folder.with_name("moved")
@@ -266,7 +266,7 @@ def test_an_interruption_prints_one_line_and_leaves_no_partial_environment(proje
     assert project.made() == set()
 
 
-def test_an_environment_moved_aside_by_a_killed_process_is_restored(project: Project) -> None:
+def test_an_environment_that_a_killed_process_has_renamed_is_restored(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv").rename(project.folder / ".venv.old")
@@ -276,7 +276,7 @@ def test_an_environment_moved_aside_by_a_killed_process_is_restored(project: Pro
     assert project.made() == {".venv"}
 
 
-def test_a_restored_environment_keeps_its_python_and_development_packages(project: Project) -> None:
+def test_a_restored_environment_keeps_the_python_and_the_development_packages(project: Project) -> None:
     project.make("dev")
     project.ran()
     python = project.folder / ".venv" / "bin" / "python"
@@ -360,7 +360,7 @@ def test_an_installation_problem_is_reported_in_one_sentence(project: Project, p
 
 
 def configure(project: Project, configuration: str) -> None:
-    """Give pip one of the invalid configurations. The machine has the real uv."""
+    """Install an invalid pip configuration on a machine with the real uv."""
     file = project.home / "pip.conf"
     file.write_text(CONFIGURATIONS[configuration], "latin-1")
     project.environ |= {"PIP_CONFIG_FILE": str(file), "UV_CACHE_DIR": str(project.home / "cache"), "UV_OFFLINE": "1"}
@@ -378,7 +378,7 @@ def test_installation_errors_contain_no_index_password(project: Project, configu
 
 
 def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
-    """pip installs uv if no uv is installed."""
+    """On a machine without uv, pip installs uv."""
     configure(project, "no-section")
     (project.home / "bin" / "uv").unlink()
     project.program("bin/python3.11", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -390,7 +390,7 @@ def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
 
 
 def test_a_full_disk_during_the_offline_installation_causes_no_second_attempt(project: Project) -> None:
-    """A second attempt would report files that remained from the first attempt."""
+    """A second attempt would report the files that remain from the first attempt."""
     project.installs(
         "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
     )
@@ -401,8 +401,8 @@ def test_a_full_disk_during_the_offline_installation_causes_no_second_attempt(pr
 
 @pytest.mark.parametrize("pip", ["", "/wheels/pip.whl"])
 @pytest.mark.parametrize("uv", [None, "0.4.30"])
-def test_pip_installs_the_locked_uv_if_path_has_no_uv_or_an_old_one(project: Project, pip: str, uv: str | None) -> None:
-    """A Python without pip uses the pip wheel in venv."""
+def test_pip_installs_the_locked_uv_if_path_has_no_uv_or_an_old_uv(project: Project, pip: str, uv: str | None) -> None:
+    """If Python has no pip, the pip wheel of venv is used."""
     if uv:
         project.program("bin/uv", UV.replace("${UV_VERSION-0.13.9}", uv))
     else:

@@ -1,4 +1,4 @@
-"""The event receiver accepts only signed events, ignores duplicates, and waits only for a limited time."""
+"""The event receiver accepts only signed events, ignores duplicates, and waits for a limited time."""
 
 import json
 import time

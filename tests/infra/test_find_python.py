@@ -1,4 +1,6 @@
-"""The interpreter of a Python version is found by running it. Otherwise, the error explains the installation."""
+"""An interpreter of a Python version is found by running each candidate. Otherwise, the error explains the
+installation.
+"""
 
 import os
 import re
@@ -15,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "infra" / "find_python.sh"
 VERSION = "3.99"
 SHIM = "#!/bin/sh\nexit 127\n"
-"""A command that pyenv has on PATH for a version that is installed and not selected."""
+"""A shim that pyenv adds to PATH for a version that is installed but not selected."""
 GOOD = "#!/bin/sh\necho {}\n"
 """An interpreter that passes the check."""
 HOW = (
@@ -25,7 +27,7 @@ HOW = (
 
 
 class Machine:
-    """A machine with its own interpreters: folders of PATH, a home folder, and variables."""
+    """A machine with separate interpreters: the folders of PATH, a home folder, and environment variables."""
 
     def __init__(self, place: Path) -> None:
         self.home, self.path = place / "home", [place / "tools"]
@@ -69,14 +71,14 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_shim_that_does_not_run_is_skipped(machine: Machine) -> None:
+def test_a_pyenv_shim_that_cannot_run_is_skipped(machine: Machine) -> None:
     machine.on_path("shims", content=SHIM)
     found = machine.on_path("bin")
 
     assert machine.find(VERSION) == str(found)
 
 
-def test_a_pyenv_version_is_found_if_path_has_only_its_shim(machine: Machine) -> None:
+def test_a_pyenv_version_is_found_if_path_has_only_the_pyenv_shim(machine: Machine) -> None:
     machine.on_path("shims", content=SHIM)
     machine.of_pyenv("3.9.1")
     machine.of_pyenv("3.99.0", content=SHIM)
@@ -85,7 +87,7 @@ def test_a_pyenv_version_is_found_if_path_has_only_its_shim(machine: Machine) ->
     assert machine.find(VERSION) == str(found)
 
 
-def test_causeway_python_precedes_path_and_path_precedes_pyenv(machine: Machine) -> None:
+def test_causeway_python_takes_precedence_over_path_and_path_over_pyenv(machine: Machine) -> None:
     machine.of_pyenv("3.99.1")
     on_path = machine.on_path("bin")
     assert machine.find(VERSION) == str(on_path)
@@ -100,7 +102,7 @@ def test_an_interpreter_of_another_version_is_refused(machine: Machine) -> None:
     assert machine.find(VERSION) == f"causeway: Python {VERSION} is needed: {HOW}."
 
 
-def test_an_unsuitable_causeway_python_is_refused_by_name(machine: Machine) -> None:
+def test_the_error_for_an_unsuitable_causeway_python_names_the_interpreter(machine: Machine) -> None:
     machine.on_path("bin")
     machine.variables["CAUSEWAY_PYTHON"] = "/opt/python"
 
@@ -112,7 +114,7 @@ def test_an_unsuitable_causeway_python_is_refused_by_name(machine: Machine) -> N
     )
 
 
-def test_without_a_version_any_supported_python_is_found(machine: Machine) -> None:
+def test_any_supported_python_is_found_if_no_version_is_requested(machine: Machine) -> None:
     machine.on_path("old", "python3", SHIM)
     assert machine.find() == "causeway: Python 3.11 or later is needed, and there is none on this machine."
 

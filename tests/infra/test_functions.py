@@ -26,9 +26,9 @@ STARTED_BY = {
     "rate(1 hour)": "Every hour",
     "cron(10 1 * * ? *)": "At 01:10 UTC",
 }
-"""The spelling of a trigger in docs/operations.md."""
+"""The text for each trigger in docs/operations.md."""
 OF_LAMBDA = {"function-errors": "Errors", "function-throttles": "Throttles"}
-"""Alarms on metrics that Lambda writes of each function."""
+"""Alarms on the metrics that Lambda writes for each function."""
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name or "interface")
 
@@ -55,7 +55,7 @@ def test_the_function_table_has_exactly_the_registered_functions_and_triggers() 
     )
 
 
-def test_each_job_module_finds_the_service_when_loaded_alone(subtests: pytest.Subtests) -> None:
+def test_each_job_module_finds_the_service_if_no_other_job_module_is_loaded(subtests: pytest.Subtests) -> None:
     rooms = {source.handler_string.rpartition(".")[0] for source in app.event_sources} - {"chalicelib.jobs"}
     environment = {**os.environ, "STAGE": "local", "AWS_DEFAULT_REGION": "eu-west-1"}
 
@@ -91,7 +91,7 @@ def test_the_command_writes_chalice_configuration_and_policies(tmp_path: Path, m
 
 
 @each_function
-def test_a_function_has_a_policy_in_exactly_its_stages(function: Function) -> None:
+def test_a_function_has_a_policy_in_exactly_the_stages_of_the_function(function: Function) -> None:
     folder = functions.CONFIG.parent
     there = {stage for stage in STAGES if (folder / function.policy(stage)).is_file()}
 
@@ -109,7 +109,7 @@ def test_policy_rights_are_defined_for_exactly_the_functions() -> None:
 
 
 @each_function
-def test_every_function_has_a_test_of_its_policy(function: Function) -> None:
+def test_every_function_has_a_test_of_the_function_policy(function: Function) -> None:
     tests = ["test_permissions.py", "test_interface_permissions.py"]
     text = "".join((Path(__file__).parent / name).read_text("utf-8") for name in tests)
     suffix = function.name and f"-{function.name}"
@@ -137,7 +137,7 @@ def test_lambda_alarms_watch_exactly_the_functions_of_the_table(alarm: str, metr
 
 
 @pytest.mark.parametrize("name", sorted({name for each in FUNCTIONS for name in each.alarms} - OF_LAMBDA.keys()))
-def test_an_alarm_description_names_its_scheduled_functions(name: str) -> None:
+def test_an_alarm_description_names_the_scheduled_functions(name: str) -> None:
     own = [each.name for each in FUNCTIONS if each.is_scheduled and name in each.alarms]
     text = ALARMS[name]["AlarmDescription"]
 

@@ -1,6 +1,6 @@
 """The policies of the API function and of ``settle`` grant exactly the rights that the functions' calls use.
 
-The test sends requests of users, TPPs and banks and records the used rights.
+The tests send requests of users, TPPs and banks, and record the rights that the calls use.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ OF_DEMO_BANKS = f"{TABLE}demo-banks"
 
 @dataclass
 class Rights:
-    """The rights used by requests, and by the test itself."""
+    """The rights used by requests, and the rights used by the test itself."""
 
     of_requests: Used = field(default_factory=set)
     besides: Used = field(default_factory=set)
@@ -44,7 +44,7 @@ def connected(causeway: Causeway) -> Iterator[Causeway]:
 
 @pytest.fixture
 def rights(connected: Causeway) -> Iterator[Rights]:
-    """Record the rights used after this fixture starts."""
+    """Record the rights that are used after this fixture starts."""
     patch = pytest.MonkeyPatch()
     patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
@@ -97,7 +97,7 @@ def visit(causeway: Causeway) -> None:
 
 
 def pay(causeway: Causeway) -> None:
-    """Send payments of TPPs, PSUs and banks, both immediate and deferred, and payment reports of banks."""
+    """Send immediate and deferred payments of TPPs, PSUs and banks, and payment reports of banks."""
     causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
@@ -107,7 +107,7 @@ def pay(causeway: Causeway) -> None:
 
 
 def report(causeway: Causeway) -> None:
-    """Send a deferred request, and a report of a payment that is not yet known."""
+    """Send a deferred request, and a report of a payment that the service does not know at this time."""
     pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
     pisp.outcome(pisp.order("key-1"))
     causeway.tpp.call("GET", "/tpp/banks")
@@ -126,7 +126,9 @@ def refresh_and_list(causeway: Causeway) -> None:
         assert answer.status == 200
 
 
-def test_the_api_uses_exactly_its_rights_on_tables_other_than_card_tables(connected: Causeway, rights: Rights) -> None:
+def test_the_api_uses_exactly_the_granted_rights_on_tables_other_than_card_tables(
+    connected: Causeway, rights: Rights
+) -> None:
     visit(connected)
     pay(connected)
     report(connected)

@@ -40,7 +40,7 @@ def granted(stage: str, function: str) -> Keys:
 
 @pytest.fixture
 def reached(causeway: Causeway) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
-    """Return a function that records the secrets read and keys decrypted by a call in a new process."""
+    """Return a function that executes a call in a new process and records the secrets read and the keys decrypted."""
     taken: Keys = {}
 
     def note(call: Call) -> None:
@@ -68,7 +68,7 @@ def reached(causeway: Causeway) -> Callable[[Callable[[bootstrap.Hub], object]],
 
 
 def new_card(causeway: Causeway) -> Callable[[bootstrap.Hub], object]:
-    """Return a request that needs all keys. The demonstration banks are not installed in the test."""
+    """Return a request that needs all keys. The demonstration banks are not installed for the request."""
 
     def work(hub: bootstrap.Hub) -> None:
         Issuer(causeway, hub).card()
@@ -126,11 +126,11 @@ WORK: dict[str, Callable[[Causeway], Callable[[bootstrap.Hub], object]]] = {
     "-reseal": resealing,
     "-sweep": lambda causeway: lambda hub: hub.delivery.call(sweep),
 }
-"""The work of each function; the settlement of demonstration banks' payments has their secret and nothing else."""
+"""A typical call of each function except ``settle``, which uses only the secret of the demonstration banks."""
 
 
 @pytest.mark.parametrize("function", WORK)
-def test_a_function_uses_exactly_its_keys_and_secrets(
+def test_a_function_uses_exactly_the_granted_keys_and_secrets(
     causeway: Causeway, reached: Callable[[Callable[[bootstrap.Hub], object]], Keys], function: str
 ) -> None:
     found = reached(WORK[function](causeway))
@@ -144,13 +144,13 @@ def test_settle_can_read_only_the_secret_of_the_demonstration_banks() -> None:
     assert granted("dev", "-settle") == {"secrets": {"demo-banks"}, "unwraps": False}
 
 
-def test_every_function_has_a_test_of_its_keys_and_secrets() -> None:
+def test_every_function_has_a_test_of_keys_and_secrets() -> None:
     assert WORK.keys() | {"-settle"} == {each.name and f"-{each.name}" for each in FUNCTIONS}
 
 
 @each_policy
 def test_every_policy_statement_has_a_known_form(file: Path) -> None:
-    """Other tests compare the statements on tables and queues with the calls."""
+    """Separate tests compare the statements on tables and queues with the calls."""
     stage = stage_of(file)
     function = file.stem.removeprefix("policy-")
     log = f"arn:aws:logs:*:*:log-group:/aws/lambda/causeway-{function}"

@@ -1,4 +1,4 @@
-"""``make help`` and the commands of the targets."""
+"""The output of ``make help``, and the commands of the make targets."""
 
 import os
 import re
@@ -50,7 +50,7 @@ NOT_IN_CI = {
     "deploy": "needs an account; the rehearsal has an emulator's",
     "clean": "removes what others need",
 }
-"""The targets that the merge gate leaves out, and why."""
+"""The targets that the merge gate does not run, each with the reason."""
 
 
 def test_the_merge_gate_runs_every_checking_target() -> None:

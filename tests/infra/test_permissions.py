@@ -102,7 +102,7 @@ def keep_busy(causeway: Causeway, receiver: str) -> None:
         causeway.hub.store.transact([Slot(receiver, number).take(causeway.clock.time())])
 
 
-def test_deliver_uses_exactly_the_rights_of_its_policy(
+def test_deliver_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = deliveries_of_every_kind(causeway)
@@ -142,7 +142,7 @@ def test_deliver_uses_exactly_the_rights_of_its_policy(
     assert [taken_up ^ (policy_rights(stage, "-deliver") - by_lambda) for stage in STAGES] == [set()] * len(STAGES)
 
 
-def test_sweep_uses_exactly_the_rights_of_its_policy(
+def test_sweep_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     causeway.tpp.set_events_url()
@@ -154,7 +154,7 @@ def test_sweep_uses_exactly_the_rights_of_its_policy(
     assert all(swept == policy_rights(stage, "-sweep") for stage in STAGES)
 
 
-def test_expire_uses_exactly_the_rights_of_its_policy(
+def test_expire_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     causeway.tpp.set_events_url()
@@ -166,7 +166,7 @@ def test_expire_uses_exactly_the_rights_of_its_policy(
     assert all(told == policy_rights(stage, "-expire") for stage in STAGES)
 
 
-def test_ingest_uses_exactly_the_rights_of_its_policy(
+def test_ingest_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     causeway.clock.advance(24 * 3600)
@@ -219,7 +219,7 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 
 
 def cards_at_work(causeway: Causeway) -> None:
-    """Call actions that need all rights on cards, accounts and holders."""
+    """Call card API actions that need all rights on cards, accounts and holders."""
     issuer = Issuer(causeway, causeway.another_process())
     card = issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     issuer.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
@@ -230,7 +230,7 @@ def cards_at_work(causeway: Causeway) -> None:
 
 
 def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
-    """Call actions that need all rights on money, with the sandbox provider and simulator."""
+    """Call card API actions that need all rights on money, with the sandbox provider and the simulator."""
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
     other = open_address(issuer, "assignExternalPaymentAddressForSpecialAccount", special_account_id=802)
@@ -249,7 +249,7 @@ def money_at_work(causeway: Causeway, issuer: Issuer) -> None:
 
 
 def network_at_work(issuer: Issuer) -> int:
-    """Call actions that need all rights on network messages. Return the card id."""
+    """Call card API actions that need all rights on network messages. Return the card id."""
     card = issuer.spendable(90_000).card_id
     asked = issuer.purchase(card, 2_500)
     for amount in (500, 900_000):
@@ -283,7 +283,7 @@ def reports_at_work(issuer: Issuer, card: int) -> None:
     portal.read(MANAGER, "showCard", card_id=card, item_count=1, balance_count=1)
 
 
-def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
+def test_the_card_api_uses_exactly_the_granted_rights_on_the_card_tables(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     causeway.hub.store.update(*entry_key(MANAGER, "card_programme", EVERYDAY), remove=["used"])
@@ -306,10 +306,10 @@ def test_the_card_api_uses_exactly_its_rights_on_the_card_tables(
     assert all(taken_up <= policy_rights(stage, "") for stage in STAGES)
 
 
-def test_finish_uses_exactly_the_rights_of_its_policy(
+def test_finish_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sandbox provider stores its data in our tables. Other providers need no additional rights."""
+    """The sandbox provider stores data in tables of the service. Other providers need no additional rights."""
     issuer = Issuer(causeway)
     account = issuer.account(currency_ison=EUR)
     address = open_address(issuer, "assignExternalPaymentAddress", account_id=account)
@@ -338,7 +338,7 @@ def test_finish_uses_exactly_the_rights_of_its_policy(
     assert all(finished == policy_rights(stage, "-finish") for stage in STAGES)
 
 
-def test_prove_uses_exactly_the_rights_of_its_policy(
+def test_prove_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     """The ledger contains payments and authorizations that hold money, and a special account."""
@@ -351,7 +351,7 @@ def test_prove_uses_exactly_the_rights_of_its_policy(
     assert all(proved == policy_rights(stage, "-prove") for stage in STAGES)
 
 
-def test_prove_writes_only_its_progress() -> None:
+def test_the_policy_of_prove_permits_only_writes_of_progress_records() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-prove.json").read_text("utf-8"))
         [writing] = [each for each in document["Statement"] if "dynamodb:PutItem" in each["Action"]]
@@ -359,7 +359,7 @@ def test_prove_writes_only_its_progress() -> None:
         assert writing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [PROGRESS[1]["owner"]]}}
 
 
-def test_reseal_uses_exactly_the_rights_of_its_policy(
+def test_reseal_uses_exactly_the_rights_in_the_policy_of_the_function(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     rotate_and_request_reseal(causeway)
@@ -372,7 +372,7 @@ def test_reseal_uses_exactly_the_rights_of_its_policy(
     assert all(scanned | updated == policy_rights(stage, "-reseal") for stage in STAGES)
 
 
-def test_reseal_reads_and_writes_only_its_progress_in_statistics() -> None:
+def test_the_policy_of_reseal_permits_only_progress_records_in_statistics() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-reseal.json").read_text("utf-8"))
         own = [each for each in document["Statement"] if each["Resource"][0].endswith("-statistics")]

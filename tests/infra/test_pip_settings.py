@@ -1,4 +1,4 @@
-"""The settings of pip are also applied to uv."""
+"""The settings of pip are translated to settings of uv."""
 
 import os
 import subprocess
@@ -16,12 +16,12 @@ SCRIPT = ROOT / "infra" / "pip_settings.py"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a user and a machine without a pip configuration."""
+    """Return the environment of a user on a machine without a pip configuration."""
     return {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path / "xdg"), "SSL_CERT_FILE": "/ca.pem"}
 
 
 def translate(environ: dict[str, str]) -> dict[str, str]:
-    """Return uv's variables. The certificate variable of the test environment is omitted."""
+    """Return the translated variables for uv, without the certificate variable of the test environment."""
     found = pip_settings.uv_variables(environ)
     return {name: value for name, value in found.items() if (name, value) != ("SSL_CERT_FILE", "/ca.pem")}
 
@@ -85,7 +85,7 @@ def test_no_index_is_translated_to_an_option_of_uv(environ: dict[str, str], valu
 
 
 def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path: Path) -> None:
-    """For each variable, uv lists the variable or reports an invalid value."""
+    """For each translated variable, uv lists the variable or reports an invalid value."""
     settings = ("index-url", "extra-index-url", "trusted-host", "retries", "client-cert", "timeout", "find-links")
     url = {f"PIP_{name.upper().replace('-', '_')}": "https://a.example" for name in settings}
     some = environ | url | {"PIP_TIMEOUT": "1", "PIP_KEYRING_PROVIDER": "subprocess"}
@@ -140,7 +140,7 @@ def test_ca_bundles_of_requests_and_curl_are_used(environ: dict[str, str], tmp_p
     assert translate({**environ, variable: str(tmp_path)}) == {"SSL_CERT_DIR": str(tmp_path)}
 
 
-def test_without_own_certificates_the_system_certificates_are_trusted(environ: dict[str, str]) -> None:
+def test_the_system_certificates_are_trusted_without_a_configured_certificate(environ: dict[str, str]) -> None:
     del environ["SSL_CERT_FILE"]
 
     assert translate(environ) == {"UV_NATIVE_TLS": "true", "UV_SYSTEM_CERTS": "true"}
@@ -178,7 +178,7 @@ def test_the_script_runs_a_command_with_the_variables_and_options(environ: dict[
         ("[global]\ntimeout=inf\n", "`timeout` is not a number of seconds"),
     ],
 )
-def test_an_unreadable_configuration_is_reported_in_one_sentence_with_its_place(
+def test_an_unreadable_pip_configuration_is_reported_in_one_sentence_with_the_location(
     environ: dict[str, str], tmp_path: Path, content: str, problem: str
 ) -> None:
     file = tmp_path / ".config/pip/pip.conf"

@@ -1,4 +1,4 @@
-"""The policies cover every table and grant access only to resources of their stage."""
+"""The policies cover every table and grant access only to resources of the policy's stage."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from tests.infra.deployment import (
 
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
 OF_OPERATOR = {"clients": ("owner",), "deliveries": ("failed", "bank", "manager"), "idempotency": ("unresolved",)}
-"""The indexes that nobody but the operator's command line looks through, by table."""
+"""The indexes that only the operator's command line queries, by table."""
 
 each_policy = pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
 each_stage = pytest.mark.parametrize("stage", STAGES)
@@ -53,7 +53,7 @@ def test_policies_have_no_wildcard_actions(file: Path) -> None:
 
 
 @each_policy
-def test_policies_name_only_resources_of_their_stage(file: Path) -> None:
+def test_policies_name_only_resources_of_the_same_stage(file: Path) -> None:
     own = f"causeway-{stage_of(file)}-"
     for statement in statements(file):
         for resource in resources(statement):

@@ -1,4 +1,4 @@
-"""Long commands report their progress. Terminals show a progress bar. Elsewhere, occasional lines are printed."""
+"""Long commands report their progress. Terminals show a progress bar. Other outputs get occasional lines."""
 
 import io
 import re
@@ -31,7 +31,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the kind of terminal. The terminal in which the tests run has no effect."""
+    """Set the kind of terminal, so that the terminal of the test run has no effect."""
     monkeypatch.setenv("TERM", "xterm")
 
 
@@ -74,7 +74,7 @@ def test_output_is_printed_while_the_progress_bar_is_hidden(capsys: pytest.Captu
     assert "building the layer" in words(stream)
 
 
-def test_without_a_terminal_progress_prints_a_line_every_ten_seconds() -> None:
+def test_progress_without_a_terminal_is_printed_every_ten_seconds() -> None:
     stream, clock = Stream(terminal=False), Clock()
 
     with Progress(stream, clock) as progress:
@@ -86,7 +86,7 @@ def test_without_a_terminal_progress_prints_a_line_every_ten_seconds() -> None:
     assert stream.getvalue() == "  10 s  accounts 10\n  20 s  accounts 20\n"
 
 
-def test_without_a_terminal_each_step_prints_a_line_at_once() -> None:
+def test_each_step_without_a_terminal_prints_a_line_immediately() -> None:
     stream, clock = Stream(terminal=False), Clock()
 
     with Progress(stream, clock) as progress:
@@ -98,7 +98,7 @@ def test_without_a_terminal_each_step_prints_a_line_at_once() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
-def test_a_terminal_that_cannot_redraw_gets_plain_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_terminal_that_cannot_redraw_lines_shows_plain_lines(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setenv("TERM", kind)
     stream = Stream(terminal=True)
 

@@ -1,4 +1,4 @@
-"""In API Gateway's definition, the routes pass every method to the function and do not exceed the quota."""
+"""The routes in the API definition pass every method to the function and do not exceed the quota of API Gateway."""
 
 from itertools import accumulate
 from typing import Any
@@ -9,7 +9,7 @@ from chalice.deploy.swagger import CFNSwaggerGenerator
 from app import app
 
 RESOURCES = 300
-"""So many resources, parts of paths, an API of API Gateway may have."""
+"""The maximum number of resources (path parts) of an API in API Gateway."""
 ANY = "x-amazon-apigateway-any-method"
 
 

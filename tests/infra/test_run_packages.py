@@ -20,7 +20,9 @@ STARTED = (
     *("infra/render", "infra/retention", "infra/yaml_file.py", "infra/deploy/functions.py", "infra/deploy/template.py"),
     *("app.py", "chalicelib", "sdk/src", "docs/guides"),
 )
-"""Programs in the environment of ``make run``: the stack, the operator's commands, the tour, the guides' programs."""
+"""The sources of programs in the environment of ``make run``: the stack, the operator's commands, the tour and the
+guides.
+"""
 OWN = ("app", "chalicelib", "infra", "causeway")
 MOTO = """
 import sys
@@ -34,7 +36,7 @@ sys.meta_path.insert(0, Missing())
 from infra.local import emulator
 emulator.load_moto()
 """
-"""Loads the emulator where the modules that are the arguments cannot be imported."""
+"""A script that loads the emulator and makes the modules in the arguments unavailable."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def other_modules() -> set[str]:
 
 
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the syntax nodes that are not expressions, because expressions contain no imports."""
+    """Yield the syntax nodes of statements. Expressions are omitted, because expressions contain no imports."""
     for node in ast.iter_child_nodes(tree):
         if not isinstance(node, ast.expr):
             yield node

@@ -16,7 +16,7 @@ UNREADABLE = 400
 
 
 class Echo(StrictHandler):
-    """Returns the path, the values of ``X-Value`` and the body."""
+    """A handler that returns the path, the values of ``X-Value`` and the body."""
 
     protocol_version = "HTTP/1.1"
 
@@ -36,7 +36,7 @@ class Echo(StrictHandler):
 
 
 class Chunked(Echo):
-    """Reads chunked bodies for any host."""
+    """A handler that reads chunked bodies and accepts any host."""
 
     reads_chunks = True
     hosts = None
@@ -155,7 +155,7 @@ def test_an_invalid_request_line_returns_400(port: int, line: bytes) -> None:
     assert statuses(exchange(port, request(b"", line=line))) == [UNREADABLE]
 
 
-def test_an_invalid_request_after_a_valid_one_returns_400(port: int) -> None:
+def test_an_invalid_request_after_a_valid_request_returns_400(port: int) -> None:
     received = exchange(port, request(b"", line=b"HEAD / HTTP/1.1") + request(b"no colon\r\n"))
     assert statuses(received) == [200, UNREADABLE]
     assert b"has no colon" in received

@@ -1,4 +1,4 @@
-"""Tests of reading YAML files that people write."""
+"""YAML files that people write are read strictly, and errors do not quote the text."""
 
 import pytest
 

@@ -1,10 +1,11 @@
 """Run concurrent requests for one object in many orders of their DynamoDB calls, with and without faults.
 
 Pairs run in every order, without a fault and with every fault of every call. Triples run in a random sample of orders.
-In the last part, the first request of each pair crashes at each call, jobs clean up, and the second request follows.
+In the last part, the first request of each pair crashes at each call, jobs clean up, and then the second request runs.
 
-``--replay`` runs one schedule again: ``--replay "code/redeem, redeem:0110"``, with a fault ``"code/redeem,
-redeem:0110:0.1 lost"``, after a crash ``"code/redeem, redeem:later:0.1 crash before"``.
+``--replay`` runs one schedule again. A schedule without a fault is ``--replay "code/redeem, redeem:0110"``, a schedule
+with a fault is ``"code/redeem, redeem:0110:0.1 lost"``, and a schedule after a crash is
+``"code/redeem, redeem:later:0.1 crash before"``.
 """
 
 import os
@@ -27,11 +28,11 @@ from tests.kit import emulator
 from tests.kit.logs import silent
 
 TRIPLES, SCHEDULES = 3, 20
-"""The number of triples of each race, and of their orders."""
+"""The number of triples of requests in each race, and the number of call orders for each triple."""
 
 
 class NotReplayable(Exception):
-    """An id does not name a schedule."""
+    """Raised if an id does not name a schedule."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -116,7 +117,7 @@ def _print(name: str, found: Findings, seconds: float) -> None:
 
 
 def replay(causeway: Causeway, identifier: str) -> None:
-    """Run a schedule again and print its outcome. Raises: NotReplayable."""
+    """Run a schedule again and print the outcome. Raises: NotReplayable."""
     title, _, schedule = identifier.partition(":")
     title, _, names = title.partition("/")
     if title not in RACES:

@@ -1,9 +1,10 @@
-"""Executes the schedules of concurrent requests, and reports outcomes that no sequential execution has.
+"""Execution of the schedules of concurrent requests, and a report of outcomes that no sequential execution has.
 
-With a fault, a sequential execution may have a fault of the same kind at any call of that request. A request whose
-response asks for a retry may be omitted from the sequential execution.
+With a fault, a sequential execution may have a fault of the same kind at any call of the affected request. If a
+response
+asks for a retry, the request may be omitted from the sequential execution.
 
-If the first request of a pair crashes, jobs clean up and the second request follows. The jobs crash at a random call
+If the first request of a pair crashes, jobs clean up and then the second request runs. The jobs crash at a random call
 and run again. The outcome must be the same as after a completed first request or without the first request. Some rules
 allow an unknown outcome.
 """
@@ -35,9 +36,9 @@ from tests.interleavings.scheduler import Execution, Fault, FaultKind, Request, 
 from tests.openbanking.fault_scenarios import InMemory
 
 LATER = "later"
-"""Stands in an id in place of a schedule."""
+"""The part of an id that replaces the schedule if the second request runs after a crash."""
 _SECOND = 3
-"""The place of the second request among requests and jobs."""
+"""The position of the second request in the list of requests and jobs."""
 _KINDS: Sequence[FaultKind] = ("crash before", "crash after")
 _VERSION = re.compile(r'"version": \d+')
 _UNKNOWN = '"outcome": "unknown"'
@@ -64,7 +65,7 @@ class Findings:
 
 
 class PreparedRace:
-    """Competing requests that are prepared in a service; every run begins with the same state."""
+    """Competing requests that are prepared in a service. Every run begins with the same state."""
 
     def __init__(self, causeway: Causeway, requests: Requests) -> None:
         self.causeway = causeway
@@ -144,7 +145,9 @@ class Group:
         return islice(explore(lambda schedule: self.execute(schedule, fault), self._chance), self._most)
 
     def _allows(self, outcome: Outcome, execution: Execution, fault: Fault | None) -> bool:
-        """Return whether a sequential execution has this outcome. It may omit requests that ask for a retry."""
+        """Return whether a sequential execution has the given outcome. The execution may omit requests that ask for a
+        retry.
+        """
         repeated = [number for number in self._numbers if asks_for_repeat(execution.results[number])]
         for size in range(len(repeated) + 1):
             for left_out in combinations(repeated, size):
@@ -184,7 +187,7 @@ def clean_up(causeway: Causeway, minutes: int) -> None:
 
 
 class CrashRecovery:
-    """Runs two competing requests. The second request follows a crash of the first request."""
+    """A run of two competing requests in which the first request crashes and then the second request runs."""
 
     def __init__(self, race: PreparedRace, names: str) -> None:
         self._causeway, self._baseline = race.causeway, race.baseline
@@ -231,8 +234,9 @@ class CrashRecovery:
         """Return whether the outcome matches a completed first request, an omitted first request, or a documented
         exception.
 
-        A read is counted before it is made. For a payment that began and never ended, the bank's state is unknown; a
-        retry returns that outcome and is not sent.
+        A read is counted before the read is made. For a payment that began and never ended, the bank's state is
+        unknown. A
+        retry returns the unknown outcome and is not sent.
         """
         allowed = [self._never, self._completed]
         if any(_UNKNOWN in line for line in outcome.stored):
@@ -245,7 +249,7 @@ class CrashRecovery:
 
 
 def _crashes_of(number: int, execution: Execution) -> list[Fault]:
-    """Return every crash of a request that ran alone."""
+    """Return every possible crash of a request that ran without concurrent requests."""
     return [Fault(number, call, kind) for call in range(len(execution.schedule)) for kind in _KINDS]
 
 
@@ -259,7 +263,7 @@ def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
 
 @contextmanager
 def prepared(causeway: Causeway, race: Race) -> Iterator[PreparedRace]:
-    """Prepare competing requests. Their client and programme manager receive events.
+    """Prepare competing requests. The client and the programme manager of the requests receive events.
 
     Every run makes the same small number of calls: each process takes a large block of identifiers, indexes have one
     shard, and slots are assigned in order.

@@ -1,4 +1,4 @@
-"""Outcomes of requests: responses, calls to other parties, and table changes, without random values."""
+"""Outcomes of requests: responses, calls to banks and clients, and table changes, without random values."""
 
 import json
 import re
@@ -30,13 +30,13 @@ _RANDOM_IN_ANSWERS = re.compile(
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r'|(?![A-Z_]+\\*")[\w-]{20,}+(?!\\*":)'  # names and codes are longer, too
 )
-"""Identifiers, tokens and codes."""
+"""The pattern of random values in responses: identifiers, tokens and codes."""
 _ITEM_NAMES = r"\w*ids?|revision|\w*_shard|auth_code|last_four|of|pvv|stan|trace_number|trans_link"
 _RANDOM_IN_ITEMS = re.compile(
     rf'"(?:{_ITEM_NAMES})": (?:\d+|"[^"]*"|\[[\d, ]*\])'  # by name
     r'|#[\w-]+|[\w-]{20,}+(?!":)|\d{7,}'  # parts of keys; long values; times
 )
-"""Identifiers, times, sealed values, and revisions, which count writes."""
+"""The pattern of random values in items: identifiers, times, encrypted values, and revisions, which count writes."""
 
 
 class Outcome(NamedTuple):
@@ -76,7 +76,7 @@ class Baseline:
         return Outcome(format_answers(results), tuple(received), tuple(stored))
 
     def ledger_mismatch(self) -> str:
-        """Return the mismatch that the ledger check finds; empty if there is none."""
+        """Return the mismatch that the ledger check finds, or an empty string if the ledger is consistent."""
         try:
             prove_ledger(cast(Store, EmulatorTables(self._causeway)))
         except LedgerMismatch as mismatch:
@@ -102,7 +102,7 @@ class Baseline:
 
 
 def format_answers(results: Sequence[Any]) -> str:
-    """Format responses with numbers in place of random values; equal values get equal numbers."""
+    """Format responses with numbers in place of random values. Equal values get equal numbers."""
     numbers: dict[str, str] = {}
     return _RANDOM_IN_ANSWERS.sub(
         lambda found: numbers.setdefault(found[0], f"#{len(numbers)}"), jsontext.dumps([*map(_content, results)])

@@ -60,7 +60,9 @@ EVENTS: dict[str, Race] = {}
 
 
 def race(races: dict[str, Race], *pairs: str) -> Callable[[Prepare], Prepare]:
-    """Add a set of competing requests to ``races``. Its name is the name of the function that prepares the requests."""
+    """Add a set of competing requests to ``races``. The name of the set is the name of the function that prepares the
+    requests.
+    """
 
     def add(prepare: Prepare) -> Prepare:
         races[prepare.__name__.replace("_", " ")] = Race(lambda causeway: Requests(prepare(causeway)), pairs)
@@ -183,7 +185,7 @@ def last_unattended_read(causeway: Causeway) -> Mapping[str, Request]:
 
 @race(OPENBANKING, "rotate secret, rotate secret", "change title, change it otherwise")
 def client(causeway: Causeway) -> Mapping[str, Request]:
-    """Prepare a client; both change requests name the same revision of the client."""
+    """Prepare a client for competing requests. Both change requests name the same revision of the client."""
     revision = causeway.hub.openbanking.clients.get(causeway.tpp.client_id).revision
     return {
         "rotate secret": _rotation(causeway),
@@ -193,12 +195,12 @@ def client(causeway: Causeway) -> Mapping[str, Request]:
 
 
 def _rotation(causeway: Causeway) -> Request:
-    """Rotate the secret of a client without a secret, and return its number of secrets."""
+    """Return a request that rotates the secret of a client and returns the client's number of secrets."""
     return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 60).client.secrets)
 
 
 def _change(causeway: Causeway, **details: Any) -> Request:
-    """Change the client as an operator, and return its new revision."""
+    """Return a request that changes the client as an operator and returns the new revision."""
     return lambda: causeway.hub.openbanking.clients.update(causeway.tpp.client_id, **details).client.revision
 
 
@@ -315,7 +317,7 @@ def _authorization(card_id: int | None, **members: Any) -> CardRequest:
 
 
 def _held_purchase(issuer: Issuer) -> tuple[int, str]:
-    """Create a hold of 8 euros, and return its card and its link."""
+    """Create a hold of 8 euros. Return the card and the link of the hold."""
     card = issuer.spendable(10_00).card_id
     return card, str(issuer.purchase(card, 8_00)["trans_link"])
 
@@ -329,7 +331,9 @@ def _reversal(link: str, **members: int) -> CardRequest:
 
 
 def _expiry(issuer: Issuer) -> int:
-    """Run the expiry job again if the first run finds no hold, because a run skips holds that another run changes."""
+    """Run the expiry job, and run the job again if the first run finds no hold. A run skips holds that a concurrent run
+    changes.
+    """
     return issuer.hub.cards.call(expire_holds) or issuer.hub.cards.call(expire_holds)
 
 
@@ -338,7 +342,8 @@ def _expiry(issuer: Issuer) -> int:
 
 @race(EVENTS, "work, work", "work, sweep", "work, resend", "sweep, resend", "sweep, sweep", "work, fetch events")
 def event(causeway: Causeway) -> Mapping[str, Request]:
-    """Prepare an event whose message two workers have received. The client removes its Events URL in order to fetch
+    """Prepare an event with a message that two workers have received. The client removes the Events URL in order to
+    fetch
     events.
     """
     InMemory.install(causeway.hub.delivery)

@@ -1,10 +1,11 @@
-"""Runs requests concurrently, one DynamoDB call at a time, in the order of a schedule.
+"""Concurrent execution of requests, one DynamoDB call at a time, in the order of a schedule.
 
-Each request is a thread that waits for its turn before every call, so only one thread runs at a time. A schedule is a
-list of request numbers, one for each call, so its effect is deterministic. Parallel calls of a request run in order
-(``parallel.WIDTH`` is 1).
+Each request is a thread that waits before every call until the schedule selects the request, so only one thread runs at
+a time. A schedule is a list of request numbers, one for each call, so the effect of a schedule is deterministic.
+Parallel calls of a request run in order (``parallel.WIDTH`` is 1).
 
-Two adjacent calls have the same effect in both orders if they have no common item, or if both only read the common
+Two adjacent calls have the same effect in both orders if they have no common item, or if both calls only read the
+common
 item. For each set of equivalent schedules, only the schedule that begins with the lowest number is executed.
 """
 
@@ -27,7 +28,9 @@ from tests.kit.time import PATIENCE_SECONDS
 Request = Callable[[], Any]
 Schedule = tuple[int, ...]
 Item = tuple[str, str]
-"""A table, and the key of an item; of a query, the values that it compares keys with."""
+"""A table, and the key of an item in the table. For a query, the key contains the values with which the query compares
+keys.
+"""
 _READS = ("BatchGetItem", "ConditionCheck", "GetItem", "Query")
 
 FaultKind = Literal["lost", "crash before", "crash after"]
@@ -58,12 +61,12 @@ class Fault:
 
 
 class Crashed(BaseException):
-    """A request ended because its process crashed."""
+    """Raised if a request ends because the process of the request crashed."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The items that a call reads and writes; a query reads the whole table."""
+    """The items that a call reads and writes. A query reads the whole table."""
 
     read: frozenset[Item]
     written: frozenset[Item]
@@ -74,7 +77,7 @@ class Footprint:
         return not (self.written & other.written or self.reads_from(other) or other.reads_from(self))
 
     def reads_from(self, other: Footprint) -> bool:
-        """Return whether this call reads an item that the other call writes."""
+        """Return whether this call reads an item that the given call writes."""
         return bool(self.read & other.written or self.queried & {table for table, _ in other.written})
 
 
@@ -107,9 +110,10 @@ class Execution:
 
 @dataclass
 class _Scheduler:
-    """Lets one request run at a time.
+    """A scheduler that lets one request run at a time.
 
-    The state of a request is ``running``, ``waiting`` for its turn, ``crashed`` until it ends, or ``done``.
+    The state of a request is ``running``, ``waiting`` for the next call, ``crashed`` until the request ends, or
+    ``done``.
     """
 
     schedule: Schedule
@@ -180,8 +184,9 @@ class _Scheduler:
                 self.changed.notify_all()
 
     def _comes_first_elsewhere(self, number: int) -> bool:
-        """Return whether an equivalent schedule makes this call before the last call, because its request number is
-        lower.
+        """Return whether an equivalent schedule makes this call before the last call, because the request of this call
+        has a lower
+        number.
         """
         return bool(self.last and number < self.calls[-1] and self.footprints[number].commutes(self.last))
 
@@ -195,7 +200,9 @@ class _Scheduler:
 
 
 def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Execution:
-    """Run requests concurrently in the order of ``schedule``. After its end, the first ready request continues."""
+    """Run requests concurrently in the order of ``schedule``. After the end of the schedule, the first ready request
+    continues.
+    """
     scheduler = _Scheduler(schedule, fault, {}, [set() for _ in requests])
     results: list[Any] = [None] * len(requests)
     with observe(scheduler.observe), patch.object(parallel, "WIDTH", 1):

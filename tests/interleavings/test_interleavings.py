@@ -20,7 +20,7 @@ TRIPLES = [
     "order/pay with a key, pay with a key, report",
     "hold/authorize, clear, reverse",
 ]
-"""A few of those that ``make interleavings`` runs."""
+"""Some of the triples that ``make interleavings`` runs."""
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_independent_calls_on_different_items_are_executed_in_one_order_only(cau
 
 
 def _writer(causeway: Causeway, order: list[int], number: int, claim: Callable[[], str]) -> Request:
-    """Return a request that puts four items and appends its number to ``order`` for each."""
+    """Return a request that writes four items, and appends the request's number to ``order`` after each write."""
 
     def request() -> int:
         for _ in range(4):

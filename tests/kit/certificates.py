@@ -1,4 +1,4 @@
-"""Creates test certificates of authorities, TPPs, banks and servers."""
+"""Test certificates of authorities, TPPs, banks and servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cryptography.x509 import Name
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QC_STATEMENTS = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 Extensions = Iterable[tuple[x509.ExtensionType, bool]]
-"""Extensions, and whether each is critical."""
+"""Certificate extensions, each with a flag that marks the extension as critical."""
 
 
 def seconds(time: datetime) -> int:
@@ -60,7 +60,7 @@ def sign(
 
 
 class Authority:
-    """A certification authority. If ``above`` is given, this is an intermediate authority below ``above``."""
+    """A certification authority. If ``above`` is given, the authority is an intermediate authority below ``above``."""
 
     def __init__(self, subject: str = "CN=Test CA,O=Example,C=GB", above: Authority | None = None) -> None:
         self.subject = subject

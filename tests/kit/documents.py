@@ -1,8 +1,8 @@
-"""Parses documents: blocks, tables and sections, and the steps of guides with their output.
+"""Parsers of documents: blocks, tables and sections, and the steps of guides with their output.
 
 Tests of rendered reference pages use the fixture ``rendered``. A guide contains the output of one run. Values that
 change in each run (``_OTHER_EACH_TIME``) may differ. If two ids are equal in a guide, they must be equal in a run; if
-they differ in a guide, they must differ in a run. ``…``, with the word before it, replaces omitted text of a line. All
+they differ in a guide, they must differ in a run. ``…`` and the word before ``…`` replace omitted text of a line. All
 other text must be equal.
 """
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-"""README and documents, without the rendered reference."""
+"""The text of the README and of all documents, without the rendered reference."""
 OPERATIONS, ALARMS_PAGE, LOGS, PROGRAMME_FILE, DATA, STATISTICS = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "alarms", "logs", "programme-file", "data", "statistics")
 )
@@ -54,7 +54,7 @@ SANDBOX, ARCHITECTURE, CAPACITY, DEPLOYMENT = (
 )
 FAULTS_PAGE, CUSTOMERS_PAGE = (DOCUMENTS[f"docs/guides/tpp-{name}.md"] for name in ("faults", "customers"))
 REFERENCE = [name.removeprefix(GENERATED) for name in page_names() if name.startswith(GENERATED)]
-"""The names of the pages of the reference."""
+"""The names of the pages in the reference."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -64,7 +64,7 @@ def reference(name: str) -> str:
 
 
 def everything() -> str:
-    """Return the text of README and of all documents, including the rendered reference."""
+    """Return the text of the README and of all documents, including the rendered reference."""
     return "\n".join([EVERYTHING, *map(reference, REFERENCE)])
 
 
@@ -79,7 +79,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def tables(text: str) -> list[list[list[str]]]:
-    """Return the rows of every table. The first row is the head, the second the separator."""
+    """Return the rows of every table. The first row is the header, and the second row is the separator."""
     found = re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
     return [[_cells(line) for line in table.splitlines()] for table in found]
 
@@ -130,9 +130,9 @@ _MEMBERS = {
     *("created_at", "cut_off", "date_updated", "date_valid", "settlement_date", "reconciliation_date"),
     *("transmission_date", "transmission_time", "transaction_local_time", "acquirer_processing_date"),
 }
-"""Members of the card API's answers that are others each time, too."""
+"""Members of card API responses that have different values in each run."""
 _NAMES = re.compile("uuid|record|payment|key|trans_link|(.*_)?id")
-"""Of those, what stands for one and the same thing wherever it is printed; all others are measured."""
+"""The pattern of the names of changing values that identify an object. All other changing values are measurements."""
 _SHOWN = re.compile(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _OTHER_EACH_TIME.items())
     + rf'|"(?P<member>{"|".join(sorted(_MEMBERS))})":(?P<gap> ?)(?P<value>\d+|"[^"…]*")|(?P<left_out>[\w-]*…)'
@@ -166,7 +166,7 @@ def steps(text: str) -> list[Step]:
 
 
 class Reading:
-    """Compares the output of a guide's commands with the guide, and stores the ids of all steps."""
+    """A comparison of the output of a guide's commands with the guide. The comparison stores the ids of all steps."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], str] = {}
@@ -195,7 +195,9 @@ class Reading:
         return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
 
     def _other(self, kind: str, before: str, now: str) -> str:
-        """Return an error if a value replaces a different value than in earlier output, or an empty string."""
+        """Return an error if a value in the guide stands for a different value than in earlier output, or an empty
+        string.
+        """
         if not _NAMES.fullmatch(kind):
             return ""
         first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)

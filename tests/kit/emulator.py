@@ -34,18 +34,18 @@ ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-west-1",
     "STAGE": "local",
 }
-"""The settings of a process that calls the emulator within it."""
+"""The environment variables of a process that calls the emulator inside the process."""
 
 
 @cache
 def install() -> None:
-    """Patch moto once in this process."""
+    """Patch moto. Only the first call in a process has an effect."""
     moto_patches.patch_moto()
 
 
 @cache
 def answer_calls() -> None:
-    """Answer the calls of this process while the emulator is active."""
+    """Respond to the AWS calls of this process while the emulator is active."""
     calls.add_observer(_answer_call)
     real_call = BaseClient._make_api_call
 
@@ -223,7 +223,7 @@ class FakeKms:
 
 
 class NoDataKeys:
-    """Data keys for a vault that never uses the keys. Every call raises an error."""
+    """Fake data keys for a vault that never uses the keys. Every call raises an error."""
 
     def current_data_key(self) -> tuple[int, AESGCM]:
         raise NotImplementedError

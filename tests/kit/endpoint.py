@@ -24,7 +24,8 @@ from infra.local.resources import STACK
 from tests.kit.time import PATIENCE_SECONDS
 
 VARIABLE = "CAUSEWAY_TEST_PREFIX"
-"""Set while the tests run against an endpoint: what the names of the run begin with."""
+"""The name of the environment variable that contains the prefix of resource names while the tests run at an endpoint.
+"""
 
 _WAYS = """\
 make test-emulator runs the end-to-end tests against an emulator of AWS that runs already. Say where it is:
@@ -48,14 +49,14 @@ def given(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables of a test stack at this endpoint, with a unique prefix."""
+    """Return the environment variables of a test stack at the test endpoint, with a unique prefix."""
     if not endpoint:
         return {}
     return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
 
 
 def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the credentials in the ``given`` variables, for the tests' own calls."""
+    """Return the credentials in the variables ``given``, for calls that the tests make."""
     return {name: endpoint[name] for name in CREDENTIALS if name in endpoint}
 
 
@@ -100,7 +101,7 @@ def answers(address: str) -> bool:
 def remove(prefix: str) -> None:
     """Remove all resources of a run: first the run's stacks, then the remaining resources.
 
-    KMS keys are not removed, as in other environments. Only the aliases of the keys are removed.
+    The KMS keys remain, as in other environments. Only the aliases of the keys are removed.
     """
     import boto3
 

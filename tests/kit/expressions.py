@@ -1,6 +1,6 @@
-"""DynamoDB expressions that the service uses: conditions of an item, and updates.
+"""Evaluation of the DynamoDB expressions that the service uses: conditions of an item, and updates.
 
-An item is a mapping of names to attribute values in wire format (``{"N": "5"}``), binary values in base64.
+An item is a mapping of names to attribute values in wire format (``{"N": "5"}``). Binary values are in base64.
 """
 
 import base64
@@ -21,13 +21,13 @@ _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator
 
 
 class Invalid(Exception):
-    """A request that DynamoDB refuses with a ValidationException."""
+    """Raised if DynamoDB would refuse a request with a ValidationException."""
 
 
 class Terms:
     """The values of a request's placeholders.
 
-    Raises: Invalid: an expression uses an undefined placeholder, or no expression uses a placeholder.
+    Raises: Invalid: an expression uses an undefined placeholder, or a placeholder is not used in any expression.
     """
 
     def __init__(self, names: Mapping[str, str], values: Row, expressions: list[str]) -> None:
@@ -41,7 +41,7 @@ class Terms:
         return self._names[word] if word[0] == "#" else word
 
     def operand(self, row: Row, word: str) -> Value | None:
-        """Return a given value or an attribute's value. Return ``None`` if the item has no such attribute."""
+        """Return a given value or the value of an attribute. Return ``None`` if the item lacks the attribute."""
         return self._values[word] if word[0] == ":" else row.get(self.name(word))
 
 

@@ -54,7 +54,7 @@ def free_port() -> int:
 def stack_health(
     stack_id: str | None = "the-stack", server: str = "Causeway", status: int = 200
 ) -> Iterator[dict[str, Any]]:
-    """Run a server whose ``/health`` response is the response of a stack. Yield the content of the stack file."""
+    """Run a server that returns the ``/health`` response of a stack. Yield the content of the stack file."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -123,7 +123,7 @@ class Connection:
 
 @dataclass
 class SocketServer:
-    """A listening server. ``requests`` contains each received request with its connection number."""
+    """A listening server. ``requests`` contains each received request with the number of the connection."""
 
     port: int
     scheme: str
@@ -132,7 +132,7 @@ class SocketServer:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def note(self, number: int, request: bytes) -> None:
-        """Record a request of a connection."""
+        """Record a request received on a connection."""
         with self._arrival:
             self.requests.append((number, request))
             self._arrival.notify_all()
@@ -218,7 +218,9 @@ def set_clock_of_calls(monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
 
 
 def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of calls until a request is sent. Then use the rest of ``AMPLE`` within ten clock reads."""
+    """Stop the clock of outbound calls until a request is sent. Afterwards, ten clock reads use up the rest of
+    ``AMPLE``.
+    """
     looks, sent = itertools.count(1), threading.Event()
     record_begin = Exchange.record_begin
 
@@ -251,7 +253,7 @@ def good(connection: Connection) -> None:
 
 
 def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
-    """Return a behaviour that applies only to the first connection. Later connections get successful responses."""
+    """Return a behaviour that applies only to the first connection. All later connections get successful responses."""
 
     def serve(connection: Connection) -> None:
         (behaviour if connection.number == 1 else good)(connection)

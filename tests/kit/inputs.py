@@ -16,7 +16,7 @@ LOOPBACK_SPELLINGS = _words("""
     017700000001 00000000177.0.0.1 127.0.0.0x1 127.0.0.1. 127.1. %31%32%37.0.0.1 127%2e0%2e0%2e1
     127.0.0.1%00.example.com 0
 """)
-"""This machine, in another spelling than four decimal numbers."""
+"""Addresses of this machine in notations other than four decimal numbers."""
 
 _INVALID = _words("""
     bank.example.com. bank..example.com .example.com bank-.example.com -bank.example.com bank.example.com%2f
@@ -25,7 +25,7 @@ _INVALID = _words("""
 """)
 
 INVALID_HOSTS = (*_INVALID, f"{'a' * 64}.example.com", ".".join(["a" * 60] * 5))
-"""Hosts that might be public, in a spelling that is no host name and no address."""
+"""Hosts that resemble public hosts but are neither valid host names nor valid IP addresses."""
 
 PRIVATE_IPV4 = _words("""
     0.0.0.0 0.1.2.3 10.1.2.3 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1
@@ -62,17 +62,17 @@ _PUBLIC_NAMES = _words("""
 """)
 
 PRIVATE_HOSTS = (*PRIVATE_IPV4, *(f"[{address}]" for address in PRIVATE_IPV6), *_PRIVATE_NAMES)
-"""Hosts, as an address names them, that are private in their usual spelling."""
+"""Private hosts in the usual notation of a URL."""
 
 REFUSED_HOSTS = (*LOOPBACK_SPELLINGS, *INVALID_HOSTS, *PRIVATE_HOSTS)
-"""Hosts that no address may have outside the local stage."""
+"""Hosts that are not allowed in a URL outside the local stage."""
 
 ACCEPTED_HOSTS = (*PUBLIC_IPV4, *(f"[{address}]" for address in PUBLIC_IPV6), *_PUBLIC_NAMES)
 
 HALF = "\ud800"
-"""Half of a surrogate pair, which is no text: JSON can express it as an escape, and UTF-8 cannot encode it."""
+"""An unpaired surrogate. JSON can express an unpaired surrogate as an escape, but UTF-8 cannot encode the character."""
 ESCAPED = r"\ud800"
-"""As JSON writes it."""
+"""The JSON escape of an unpaired surrogate."""
 
 
 def spoil(value: Any) -> Iterator[Any]:
@@ -92,7 +92,7 @@ def spoil(value: Any) -> Iterator[Any]:
 
 
 def run_state_machines(create: Callable[[], RuleBasedStateMachine], profile: settings) -> None:
-    """Run as many state machines as ``profile`` specifies, without stored examples of earlier runs."""
+    """Run the number of state machines that ``profile`` specifies, without stored examples of earlier runs."""
     options = settings(profile, suppress_health_check=list(HealthCheck), database=None)
     # declared for a class, but anything that creates a machine will do
     run_state_machine_as_test(cast("type[RuleBasedStateMachine]", create), settings=options)

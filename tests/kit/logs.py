@@ -1,4 +1,4 @@
-"""Log lines and metrics in tests. This plugin provides the fixtures ``caplog`` and ``lines``."""
+"""Log lines and metrics in tests. This pytest plugin provides the fixtures ``caplog`` and ``lines``."""
 
 import contextlib
 import json
@@ -50,7 +50,9 @@ def lines() -> Iterator[Lines]:
 
 @pytest.fixture
 def caplog(request: pytest.FixtureRequest) -> Iterator[pytest.LogCaptureFixture]:
-    """Provide pytest's ``caplog`` without pytest's logging plugin, which formats every line two additional times."""
+    """Provide pytest's ``caplog`` without pytest's logging plugin, because the plugin formats every line two additional
+    times.
+    """
     request.node.stash[caplog_handler_key] = handler = LogCaptureHandler()
     with catching_logs(handler):
         captured = pytest.LogCaptureFixture(request.node, _ispytest=True)
@@ -75,7 +77,7 @@ def silent() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric in a line of the embedded metric format. All values have the time ``at``, in Unix milliseconds."""
+    """A metric in a line of the embedded metric format. ``at`` is the time of all values, in Unix milliseconds."""
 
     namespace: str
     name: str

@@ -31,26 +31,37 @@ Fate = Literal[
     "late",
     "never",
 ]
-"""``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
-asking. ``swallow``: the connection stays open, and nobody gets what was sent. ``lose``: the other side answers, and the
-connection closes. ``cut``: half of the answer arrives. ``reset``: half of it, and the connection is reset. ``gateway``:
-a gateway's own 502 takes the answer's place. ``garbage``: a page with status 200 does. ``drip``: the answer begins with
-a byte a second. ``twice``: the other side gets the request two times, and its second answer arrives. ``late``: the
-answer arrives after ``late_seconds``. ``never``: it does not arrive before the client gives up."""
+"""The fault of an attempt.
+
+- ``pass``: no fault.
+- ``drop``: the connection closes before the server receives the request.
+- ``unavailable``: the proxy returns a 503 response and does not forward the request.
+- ``swallow``: the connection stays open, but the server does not receive the request.
+- ``lose``: the server responds, but the connection closes without a response.
+- ``cut``: the client receives only half of the response.
+- ``reset``: the client receives half of the response, and then the connection is reset.
+- ``gateway``: a 502 response of the proxy replaces the response.
+- ``garbage``: an HTML page with status 200 replaces the response.
+- ``drip``: the response begins with one byte per second.
+- ``twice``: the server receives the request two times, and the client receives the second response.
+- ``late``: the client receives the response after ``late_seconds``.
+- ``never``: the client does not receive the response before the client's timeout.
+"""
 UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
 LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
 LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
 LATE_SECONDS = 1.2
 _DRIPPED = 25
 _RESET = struct.pack("ii", 1, 0)
-"""The option of a socket that resets its connection when it is closed."""
+"""The value of the socket option that resets a connection when the socket is closed."""
 PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
 Plan = Callable[[str, int], Fate]
-"""The fate of an attempt: a path, and how many attempts of the same request were before it."""
+"""A function that returns the fault of an attempt, for a path and the number of earlier attempts of the same request.
+"""
 
 
 class LossyProxy(ThreadingHTTPServer):
-    """Forwards requests to ``hub``, or to any other server. ``plan`` can be changed at any time.
+    """A proxy that forwards requests to ``hub``, or to any other server. ``plan`` can be changed at any time.
 
     ``forwarded`` contains the forwarded headers and bodies, ``statuses`` the returned statuses, and ``attempts`` the
     number of attempts by request id. ``pause`` waits for seconds, and ``hang`` waits until a client times out.
@@ -78,7 +89,7 @@ class LossyProxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def fate(self, path: str, request_id: str) -> Fate:
-        """Return the fault of this attempt. Count the attempt by its X-Request-Id or webhook-id."""
+        """Return the fault of an attempt. Attempts are counted by X-Request-Id or webhook-id."""
         with self._lock:
             fate = self.plan(path, self.attempts[request_id])
             self.attempts[request_id] += 1
@@ -86,12 +97,14 @@ class LossyProxy(ThreadingHTTPServer):
         return fate
 
     def count(self, path: str, *fates: Fate) -> int:
-        """Return the number of attempts at a path. If faults are given, count only attempts with these faults."""
+        """Return the number of attempts at a path. If faults are given, count only attempts with one of the faults."""
         return sum(one == path and (not fates or fate in fates) for one, fate in self.seen)
 
 
 def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
-    """Return a plan that cycles through these faults for the first attempts of each request. Later attempts pass."""
+    """Return a plan that cycles through the given faults for the first attempts of each request. Later attempts have no
+    fault.
+    """
     turns = itertools.cycle(fates)
     return lambda path, before: next(turns) if before < attempts else "pass"
 

@@ -1,7 +1,7 @@
-"""Finds programs that tests require, and ends processes together with their test.
+"""Helpers that find programs required by tests, and end processes together with the test that started them.
 
 This plugin skips a test with ``@pytest.mark.needs("curl")`` if the program is missing. A summary line counts the
-skipped tests by program. If the variable ``REQUIRE_PROGRAMS`` is set, as in the merge gate, such a test fails instead.
+skipped tests by program. If the variable ``REQUIRE_PROGRAMS`` is set, as in the merge gate, the test fails instead.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 REQUIRED = "REQUIRE_PROGRAMS"
 PATHS = {"chromium": os.environ.get("CHROMIUM") or "/usr/bin/chromium"}
-"""The paths of programs that need not be on PATH."""
+"""The paths of programs that are found without PATH."""
 _REASON = "not installed: "
 
 
@@ -72,11 +72,11 @@ def run(
 
 
 SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
-"""The folder of the package."""
+"""The source folder of the Python package."""
 
 
 def check_types(program: Path) -> str:
-    """Run mypy in strict mode on a user's program, and return the output."""
+    """Run mypy in strict mode on a user's program. Return the output of mypy."""
     options = [
         "--strict",
         "--config-file=",

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from infra.local.process import ChildProcess
 
 PROGRAMS = ("infra.admin", "infra.conformance", "infra.conformance.demo_psu", "docs/guides/psu.py")
-"""The modules and scripts that it runs; any other is the ordinary Python's."""
+"""The modules and scripts that run in the preloaded Python. All other programs run in the ordinary Python."""
 _CALLER = """\
 #!{python} -SE
 import json, os, socket, sys

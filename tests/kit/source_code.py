@@ -1,4 +1,4 @@
-"""Reads the repository's source: modules, syntax trees, imports, and the waits and clock reads of tests."""
+"""Readers of the repository's source: modules, syntax trees, imports, and the waits and clock reads of tests."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ SOURCES = {
     for path in sorted([ROOT / "app.py", *(ROOT / "chalicelib").rglob("*.py"), *(ROOT / "infra").rglob("*.py")])
 }
 MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
-"""The deployed modules."""
+"""All modules that are deployed."""
 FOUNDATION = ("chalicelib/foundation/**",)
 PROTOCOL = ("chalicelib/*/protocol/**",)
 RECORDS = ("chalicelib/**/records/**", "chalicelib/**/*_record.py", "chalicelib/**/storage/**")
 FLOWS = ("chalicelib/**/flows/**", "chalicelib/**/*_flow.py")
 CONTAINERS = ("chalicelib/**/*container.py", "chalicelib/cards/actions.py")
-"""Modules that wire a package: they import its flows, and no flow imports them."""
+"""Modules that wire the flows of a package. The modules import flows, and no flow imports the modules."""
 EDGES = (
     "chalicelib/**/api/**",
     *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages")),
 )
-"""Modules that speak HTTP."""
+"""Modules that process HTTP requests."""
 JOBS = ("chalicelib/*/jobs.py",)
-"""Modules that a queue or a schedule starts."""
+"""Modules with functions that a queue or a schedule starts."""
 BOOTSTRAP = ("chalicelib/bootstrap.py",)
 ENTRY_POINTS = ("app.py", "chalicelib/application.py", "chalicelib/jobs.py")
-"""Modules that register and bind the packages; no other uses the process's hub."""
+"""Modules that register and bind the packages. No other module uses the hub of the process."""
 VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
-"""Modules that are about one version of the bank protocol."""
+"""Modules that contain code for one version of the bank protocol."""
 IP_VERSIONS = (4, 6)
 
 
@@ -133,7 +133,7 @@ def reached(module: str) -> set[str]:
 def questions_of_version(source: Iterable[ast.AST]) -> list[int]:
     """Return the lines that compare versions of the bank protocol.
 
-    Such a line compares or matches a version with numbers, or looks up a version in a table of numbers.
+    These lines compare or match a version with numbers, or look up a version in a table of numbers.
     """
     return sorted(node.lineno for node in source if isinstance(node, ast.expr | ast.Match) and _asks(node))
 
@@ -191,12 +191,14 @@ _POSITIONS = {
     ),
     "wait_for": 1,
 }
-"""Calls that wait, and the place of their time-out."""
+"""Functions that wait, each with the position of the timeout argument."""
 
 
 _MAY_READ_CLOCK = re.compile(rf"time\.time\(|\b(?:{'|'.join(name.split('.')[1] for name in sorted(_CLOCKS))})\b")
 _MAY_WAIT = re.compile(rf"timeout|\bwait_for\(|\b(?:{'|'.join(_POSITIONS)})\(\s*[\w(.]")
-"""A text in every source in which a rule may find something; other sources need not be parsed."""
+"""The pattern that matches every source in which a timeout rule can find a line. Sources without a match are not
+parsed.
+"""
 
 
 def clock_reads(source: str) -> list[int]:

@@ -1,6 +1,6 @@
-"""Helpers for test stacks: waiting for the first data, and a fake LocalStack server.
+"""Helpers for test stacks: waiting for the initial data, and a fake LocalStack server.
 
-The command prints the fake server's address and runs until its standard input closes.
+The module is also a command that prints the fake server's address and runs until standard input closes.
 """
 
 import json

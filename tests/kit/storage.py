@@ -1,7 +1,7 @@
 """Storage helpers for tests: recorders of DynamoDB calls, guards against writes, and lost responses.
 
 ``LateAnswers`` is an HTTP server in front of the emulator. The server executes the first call of each kind of operation
-and closes the connection without a response. It handles the retry of a transaction as the tested engine does.
+and closes the connection without a response. The server handles the retry of a transaction as the tested engine does.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def record_rows_read(causeway: Causeway, table: str) -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def record_transactions(causeway: Causeway) -> Iterator[list[list[str]]]:
-    """Record the operations of each transaction inside the block. Each record has a verb and a place."""
+    """Record the operations of each transaction inside the block. Each record has a verb and an item's place."""
     recorded: list[list[str]] = []
 
     def note(call: Call) -> None:
@@ -127,8 +127,9 @@ def person_cookie(causeway: Causeway) -> str:
 
 
 Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
-"""The answer of an engine to a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB
-while it runs (twice), or as an emulator that carries it out once more.
+"""The response of an engine to a repeated transaction. DynamoDB recognises the token of a completed transaction, or
+responds
+twice that the transaction is in progress. An emulator executes the transaction again.
 """
 _IN_PROGRESS = 2
 _REGION = "eu-west-1"
@@ -136,7 +137,7 @@ _VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 class LateAnswers(Fault):
-    """Loses the response to the first call of each kind of operation inside the block."""
+    """The fault that loses the response to the first call of each kind of operation inside the block."""
 
     def __init__(self, causeway: Causeway, engine: Engine) -> None:
         super().__init__(causeway, "after")
@@ -172,7 +173,7 @@ def late_answers(causeway: Causeway) -> Iterator[LateAnswers]:
 
 
 class _Server:
-    """An engine behind HTTP. ``lost`` contains the kinds of operations whose response was lost."""
+    """An HTTP server in front of an engine. ``lost`` contains the kinds of operations with a lost response."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,8 +1,8 @@
-"""DynamoDB's operations on the emulator's tables, for calls within this process.
+"""DynamoDB operations on the emulator's tables, for calls within this process.
 
-The emulator creates and describes tables. This module stores items in wire format. It never changes a stored item: a
-write replaces the item. Operations that the service does not use raise an error. The same tests run on the emulator as
-a process and on DynamoDB Local.
+The emulator creates and describes tables. This module stores items in wire format. A stored item never changes: a write
+replaces the item. Operations that the service does not use raise an error. The same tests run on the emulator as a
+process and on DynamoDB Local.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -332,7 +332,7 @@ def _value_size(value: Value) -> int:
 
 
 KILOBYTE = 1024
-"""The unit of writes: a byte more costs twice as much."""
+"""The number of bytes in one unit of write capacity. An item with one more byte needs two units."""
 
 OPERATIONS = {
     "BatchGetItem": _batch_get,
@@ -345,4 +345,5 @@ OPERATIONS = {
     "TransactWriteItems": _transact,
     "UpdateItem": _write("Update"),
 }
-"""By name: each takes a request as it is on the wire, and all tables by their names."""
+"""The functions for DynamoDB operations by name. Each function takes a request in wire format, and all tables by name.
+"""

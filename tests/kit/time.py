@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from chalicelib.foundation.clock import Clock
 
 PATIENCE_SECONDS = 180
-"""The time-out of every wait for something that must come; a wait ends as soon as it has come."""
+"""The timeout of every wait for an expected event, in seconds. A wait ends as soon as the event occurs."""
 _PAUSE_SECONDS = 0.02
 
 _Seen = TypeVar("_Seen")
@@ -65,12 +65,12 @@ def wait_for(look: Callable[[], _Seen | None], complaint: str = "it did not come
 
 
 def limit_under_test(seconds: float) -> float:
-    """Mark a time limit that a test reaches intentionally. The test asserts the limit's effect, not the duration."""
+    """Mark a time limit that a test reaches intentionally. The test checks the limit's effect, not the duration."""
     return seconds
 
 
 class WatchedLock:
-    """A lock that counts its waiting threads. Tests replace a lock of the code under test with it."""
+    """A lock that counts the waiting threads. Tests replace a lock of the code under test with a ``WatchedLock``."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -113,7 +113,7 @@ def run_schedule(job: Callable[[Any, Any], object], seconds: int = 55) -> None:
 
 
 def count_statements(call: Callable[[], object]) -> int:
-    """Return the number of Python lines that ``call`` executes in this thread. It is the same on every machine."""
+    """Return the number of Python lines that ``call`` executes in this thread, which is equal on every machine."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

@@ -1,6 +1,6 @@
 """Responses in the formats that AWS documents, and responses damaged on the network.
 
-Shapes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html and
+Documentation: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html and
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
 """
 
@@ -38,7 +38,7 @@ def refused(body: Any, status: int = 400, **headers: str) -> ErrorResponse:
     return caught.value
 
 
-def test_a_successful_aws_response_returns_its_members() -> None:
+def test_a_successful_aws_response_is_returned_as_members() -> None:
     assert read("GetItem", answer(ITEM))["Item"]["Name"] == {"S": "Fido"}
 
 
@@ -99,7 +99,7 @@ def test_an_sqs_error_has_the_code_of_the_query_protocol() -> None:
     assert error.code == older
 
 
-def test_a_cancelled_transaction_error_has_its_cancellation_reasons() -> None:
+def test_the_error_of_a_cancelled_transaction_has_the_cancellation_reasons() -> None:
     error = refused(CANCELLED)
 
     assert error.code == "TransactionCanceledException"

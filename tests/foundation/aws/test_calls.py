@@ -1,4 +1,4 @@
-"""A call of an AWS service is signed and sent once. The call's error states whether AWS may have executed the call."""
+"""A call of an AWS service is signed and sent once. An error states whether AWS may have executed the call."""
 
 import contextlib
 import json
@@ -64,7 +64,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Connection], None]:
-    """Return a server behaviour that sends these responses in order and repeats the last response."""
+    """Return a server behaviour that sends the given responses in order and repeats the last response."""
     left = [*of]
 
     def behave(connection: Connection) -> None:
@@ -79,7 +79,7 @@ GOOD = answers((200, b"{}"))
 
 
 def head(server: SocketServer, number: int = 0) -> dict[str, str]:
-    """Return the headers of a request by lower-case name. The key of the request line is an empty string."""
+    """Return the headers of a request by lower-case name. The empty string is the key of the request line."""
     first, *lines = server.requests[number][1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
     return {"": first} | {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
 
@@ -93,7 +93,7 @@ def head(server: SocketServer, number: int = 0) -> dict[str, str]:
         ("sqs", "AmazonSQS", "1.0"),
     ],
 )
-def test_an_aws_call_is_a_signed_post_request_with_its_members(
+def test_an_aws_call_is_sent_as_a_signed_post_request(
     service: str, target: str, version: str, called: Callable[..., Any]
 ) -> None:
     with called(GOOD) as server:
@@ -218,7 +218,7 @@ def test_aws_error_messages_contain_no_secrets(called: Callable[..., Any], monke
     assert "word" not in str(caught.value)
 
 
-def test_an_aws_error_response_raises_an_error_with_its_code(called: Callable[..., Any]) -> None:
+def test_an_aws_error_response_raises_an_error_with_the_error_code(called: Callable[..., Any]) -> None:
     refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
     with called(answers((400, refusal))), pytest.raises(ErrorResponse, match="PutItem: ValidationException: no"):
         send("dynamodb", "PutItem", BODY)

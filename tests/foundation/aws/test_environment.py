@@ -1,4 +1,4 @@
-"""AWS calls use the same endpoints and credentials as boto3 with the same settings."""
+"""AWS calls use the same endpoints and credentials as boto3 calls with the same settings."""
 
 import json
 import os
@@ -126,7 +126,7 @@ def test_the_endpoint_of_an_aws_service_equals_the_endpoint_of_boto3(
 
 
 def called_by_boto3(service: str) -> tuple[str, str]:
-    """Return the URL that boto3 requests and the region of its signature. No request is sent."""
+    """Return the URL that boto3 would request and the region of the signature. No request is sent."""
     use_keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
     client = boto3.session.Session().client(service, config=Config(account_id_endpoint_mode="disabled"), **use_keys)
     asked: list[Any] = []
@@ -162,7 +162,7 @@ def test_the_endpoint_of_a_profile_in_the_home_folder_is_used(tmp_path: Path, mo
     assert endpoint("sqs") == ("http://127.0.0.1:3/", "eu-west-1")
 
 
-def test_a_missing_home_folder_means_that_no_aws_profiles_exist(
+def test_aws_calls_use_no_profile_if_the_home_folder_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     use(monkeypatch, REGION | {"HOME": str(tmp_path / "no such folder")})
@@ -333,7 +333,7 @@ def test_ca_file_comes_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monkeypa
     assert authorities() == certifi.__file__
 
 
-def test_the_error_for_a_missing_ca_file_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_ca_file_names_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
 
     with pytest.raises(NotConfigured, match=r"AWS_CA_BUNDLE names a file that does not exist: /no/such.pem"):

@@ -1,4 +1,4 @@
-"""A secret is read as it was written. Two concurrent writers cannot overwrite each other's values."""
+"""A secret is read back unchanged. Two concurrent writers cannot overwrite each other's values."""
 
 import boto3
 import pytest
@@ -29,7 +29,7 @@ def test_a_secret_that_is_not_an_object_has_no_members(name: str, text: str) -> 
     assert Secrets().get(name) == {}
 
 
-def test_a_secret_is_read_as_it_was_written(name: str) -> None:
+def test_a_written_secret_is_read_back_unchanged(name: str) -> None:
     Secrets().put(name, {"api_key": "ä", "number": 5})
 
     assert Secrets().get(name) == {"api_key": "ä", "number": 5}

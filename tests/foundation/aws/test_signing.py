@@ -1,4 +1,4 @@
-"""AWS signatures equal the signatures of botocore's signer and use the clock of AWS."""
+"""AWS signatures equal the signatures of botocore. Clock differences are corrected with the clock of AWS."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -1,4 +1,4 @@
-"""Certificates: their identifiers, the comparison of subject names, and the rules of trust."""
+"""Certificates: the identifiers of a certificate, the comparison of subject names, and the rules of trust."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def usage(*oids: x509.ObjectIdentifier) -> tuple[x509.ExtensionType, bool]:
     return x509.ExtendedKeyUsage(oids), True
 
 
-def test_a_certificate_has_its_names_serial_number_and_thumbprint() -> None:
+def test_a_parsed_certificate_has_names_serial_number_and_thumbprint() -> None:
     pem = CA.issue(SUBJECT, serial=0x0ABC)
 
     read = read_certificate(pem)
@@ -146,7 +146,7 @@ def test_an_untrusted_client_certificate_is_rejected_with_the_reason(options: di
         check(CA.issue(**options))
 
 
-def test_a_certificate_is_valid_from_its_first_to_its_last_second() -> None:
+def test_a_certificate_is_valid_from_the_first_to_the_last_second_of_the_period() -> None:
     pem, end = CA.issue(days=1), seconds(NOW + timedelta(days=1))
 
     check(pem, seconds(NOW))
@@ -156,7 +156,7 @@ def test_a_certificate_is_valid_from_its_first_to_its_last_second() -> None:
             check(pem, outside)
 
 
-def test_certificates_of_unknown_and_same_named_authorities_are_rejected() -> None:
+def test_certificates_of_unknown_authorities_are_rejected_even_with_a_trusted_name() -> None:
     with pytest.raises(InvalidCertificate, match="no authority of the bundle has the name of its issuer"):
         check(Authority("CN=Stranger").issue())
     with pytest.raises(InvalidCertificate, match="signature does not match"):

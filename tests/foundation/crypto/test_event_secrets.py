@@ -1,4 +1,4 @@
-"""An event receiver has at most two signing secrets. During an overlap, both secrets sign."""
+"""An event receiver has at most two signing secrets. During an overlap, events are signed with both secrets."""
 
 from typing import cast
 
@@ -37,7 +37,7 @@ def test_the_old_event_secret_signs_until_the_overlap_ends() -> None:
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
-def test_rotation_keeps_two_event_secrets_with_an_overlap_and_one_without() -> None:
+def test_an_event_secret_rotation_keeps_the_old_secret_only_with_an_overlap() -> None:
     two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]

@@ -1,4 +1,6 @@
-"""Event signatures follow Standard Webhooks. Its libraries accept valid signatures and reject forged signatures."""
+"""Event signatures follow Standard Webhooks. The standard's libraries accept valid signatures and reject forged
+signatures.
+"""
 
 import base64
 import hashlib
@@ -17,7 +19,9 @@ def secret(name: str) -> str:
 
 
 def headers(*names: str, age: int = 0, body: bytes = BODY) -> dict[str, str]:
-    """Return the signed headers of an attempt ``age`` seconds ago. The verifying library uses the system clock."""
+    """Return the signed headers of a delivery attempt made ``age`` seconds ago. The verifying library uses the system
+    clock.
+    """
     return event_signing.headers([secret(name) for name in names], "a-delivery", int(time.time()) - age, body)
 
 
@@ -39,7 +43,7 @@ def test_signing_the_standard_webhooks_example_returns_the_documented_signature(
     }
 
 
-def test_the_receiver_verifies_an_event_signature_with_its_secret() -> None:
+def test_the_receiver_verifies_an_event_signature_with_the_events_secret() -> None:
     assert Webhook(secret("new")).verify(BODY, headers("new"))["type"] == "consent.authorised"
 
 

@@ -107,7 +107,7 @@ def test_published_keys_exclude_private_keys_and_plaintext_data_keys(
     assert all(not hasattr(key, "private_numbers") for key in keyring.public_keys())
 
 
-def test_a_new_signing_key_is_published_before_its_first_use(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_signing_key_is_published_before_the_first_signature(keyring: Keyring, clock: ManualClock) -> None:
     old = signing(keyring)
     new = keyring.rotate_signing_key(overlap=HOUR)
 
@@ -206,7 +206,7 @@ def test_a_data_key_is_unwrapped_once(keyring: Keyring, kms: FakeKms, clock: Man
     assert len(kms.unwrapped) == 1
 
 
-def test_after_a_rotation_the_new_data_key_encrypts_and_the_old_one_decrypts(
+def test_after_a_rotation_the_new_data_key_encrypts_and_the_old_data_key_decrypts(
     keyring: Keyring, another: NewProcess
 ) -> None:
     vault = Vault(keyring)
@@ -220,9 +220,7 @@ def test_after_a_rotation_the_new_data_key_encrypts_and_the_old_one_decrypts(
         assert opener.unseal(after, "place") == "after"
 
 
-def test_a_value_encrypted_with_a_new_data_key_is_decrypted_at_once_in_every_process(
-    keyring: Keyring, another: NewProcess
-) -> None:
+def test_every_process_can_immediately_decrypt_a_value_of_a_new_data_key(keyring: Keyring, another: NewProcess) -> None:
     stale = another()
     stale.current_data_key()
     keyring.rotate_data_key()
@@ -230,7 +228,7 @@ def test_a_value_encrypted_with_a_new_data_key_is_decrypted_at_once_in_every_pro
     assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
 
 
-def test_a_new_data_key_signs_only_after_every_process_has_read_it(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_data_key_signs_only_after_every_process_has_read_the_key(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
     keyring.rotate_data_key()
@@ -243,7 +241,7 @@ def test_a_new_data_key_signs_only_after_every_process_has_read_it(keyring: Keyr
     assert keyring.derived_keys("purpose")[-1] == keyring.derived_signing_key("purpose")
 
 
-def test_a_signature_of_a_data_key_is_invalid_after_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_signature_with_a_data_key_is_invalid_after_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
 

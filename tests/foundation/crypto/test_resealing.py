@@ -147,7 +147,7 @@ def test_a_value_changed_during_reencryption_is_not_overwritten(stage: Stage, ca
     assert stage.text(1) == "changed"
 
 
-def test_a_data_key_is_unused_after_a_pass_without_concurrent_writes_of_older_keys(stage: Stage) -> None:
+def test_a_data_key_is_unused_after_a_pass_without_concurrent_writes_with_older_keys(stage: Stage) -> None:
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -212,7 +212,7 @@ def test_one_of_two_concurrent_reencryption_runs_stops(stage: Stage, causeway: C
     assert stage.finish().found == {}
 
 
-def test_a_key_rotation_during_reencryption_restarts_it_with_the_new_key(stage: Stage) -> None:
+def test_a_key_rotation_during_reencryption_restarts_the_pass_with_the_new_key(stage: Stage) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
@@ -250,7 +250,7 @@ def test_a_process_without_the_newest_key_does_not_start_the_requested_reencrypt
     assert stage.work.progress() == requested
 
 
-def test_immutable_encrypted_values_keep_their_key_in_use_until_they_expire(stage: Stage) -> None:
+def test_the_key_of_an_immutable_value_remains_in_use_until_the_value_expires(stage: Stage) -> None:
     sealed = stage.vault.seal("long", "payments/1")
     stage.store.put("payments", {"payment": "1", "long": sealed})
     stage.rotate()
@@ -264,7 +264,7 @@ def test_immutable_encrypted_values_keep_their_key_in_use_until_they_expire(stag
     assert stage.finish().found == {}
 
 
-def test_an_encrypted_value_that_cannot_be_decrypted_keeps_its_key_in_use(stage: Stage, lines: Any) -> None:
+def test_the_key_of_a_value_that_cannot_be_decrypted_remains_in_use(stage: Stage, lines: Any) -> None:
     stage.put_consent(1)
     item = stage.consent(1)
     stage.store.put("consents", item | {"consent_id": "2"})
@@ -278,7 +278,7 @@ def test_an_encrypted_value_that_cannot_be_decrypted_keeps_its_key_in_use(stage:
     assert [line["table"] for line in lines.all() if line["message"] == "sealed value not opened"] == ["consents"]
 
 
-def test_a_data_key_can_be_removed_only_when_no_record_or_backup_uses_it(stage: Stage) -> None:
+def test_a_data_key_can_be_removed_only_if_no_record_or_backup_uses_the_key(stage: Stage) -> None:
     stage.put_consent(1)
     for refused, why in ((7, "no data key 7"), (1, "encrypts new records")):
         with pytest.raises(DataKeyNeeded, match=why):
@@ -314,7 +314,7 @@ def test_a_value_of_a_removed_data_key_cannot_be_decrypted(stage: Stage) -> None
 
 
 def test_a_data_key_that_decrypts_a_restored_record_is_in_use_again(stage: Stage) -> None:
-    """For example, a restored table may contain records of an old key."""
+    """A restored table may contain records that are encrypted with an old key."""
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()

@@ -34,7 +34,7 @@ def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519
     return private.decode(), public.decode()
 
 
-def test_signing_the_published_test_vector_returns_its_signature(key: rsa.RSAPrivateKey) -> None:
+def test_signing_the_published_test_vector_returns_the_published_signature(key: rsa.RSAPrivateKey) -> None:
     assert signatures.sign(key, BODY) == VECTOR["signature"]
 
 
@@ -109,7 +109,7 @@ def test_weak_rsa_keys_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("key", [ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()])
-def test_keys_of_other_types_than_rsa_are_rejected(key: ec.EllipticCurvePrivateKey) -> None:
+def test_keys_that_are_not_rsa_keys_are_rejected(key: ec.EllipticCurvePrivateKey) -> None:
     private, public = pem_of(key)
 
     with pytest.raises(signatures.InvalidKey, match="must be RSA"):
@@ -151,7 +151,7 @@ def test_a_public_key_is_unchanged_after_a_pem_round_trip(key: rsa.RSAPrivateKey
     assert signatures.public_pem(signatures.load_public_key(pem)) == pem
 
 
-def test_a_json_web_key_has_the_members_of_its_public_key(key: rsa.RSAPrivateKey) -> None:
+def test_a_json_web_key_has_the_members_of_the_public_key(key: rsa.RSAPrivateKey) -> None:
     jwk = signatures.jwk(key.public_key())
     modulus = int.from_bytes(base64.urlsafe_b64decode(jwk["n"] + "=="), "big")
 

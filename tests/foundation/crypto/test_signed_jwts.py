@@ -1,4 +1,4 @@
-"""Signed JWTs: the accepted keys and algorithms do not depend on the header of the token."""
+"""Signed JWTs: the header of a token does not determine which keys and algorithms are accepted."""
 
 import base64
 from decimal import Decimal
@@ -158,7 +158,7 @@ def test_a_json_web_key_set_of_more_than_20_keys_is_rejected() -> None:
 
 @pytest.mark.parametrize("named", ["EdDSA", "Ed25519", None])
 @pytest.mark.parametrize("algorithm", ["EdDSA", "Ed25519"])
-def test_an_ed25519_key_verifies_tokens_with_either_name_of_its_algorithm(algorithm: str, named: str | None) -> None:
+def test_an_ed25519_key_verifies_tokens_with_either_algorithm_name(algorithm: str, named: str | None) -> None:
     holder = KeyHolder(algorithm)
     keys = signed_jwts.import_key_set({"keys": [holder.public | ({"alg": named} if named else {})]})
 

@@ -27,7 +27,7 @@ VAULT = Vault(KEYS)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
-def test_an_encrypted_value_is_decrypted_with_its_context(text: str, context: str) -> None:
+def test_an_encrypted_value_is_decrypted_with_the_same_context(text: str, context: str) -> None:
     assert VAULT.unseal(VAULT.seal(text, context), context) == text
 
 
@@ -64,7 +64,7 @@ def test_a_truncated_encrypted_value_cannot_be_decrypted(length: int) -> None:
 
 
 @pytest.mark.parametrize("keys", [OneKey(), OneKey(number=2)])
-def test_an_encrypted_value_without_its_data_key_cannot_be_decrypted(keys: OneKey) -> None:
+def test_an_encrypted_value_cannot_be_decrypted_without_the_data_key(keys: OneKey) -> None:
     with pytest.raises(Unsealable):
         Vault(keys).unseal(VAULT.seal("text", "place"), "place")
 

@@ -1,4 +1,4 @@
-"""Every supported DynamoDB condition is serialised in the same way as by boto3."""
+"""Every supported DynamoDB condition has the same serialised form as in boto3."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from chalicelib.foundation.dynamodb.items import pack
 COMPARISONS = ("eq", "ne", "lt", "lte", "gt", "gte")
 FUNCTIONS = ("exists", "not_exists", "begins_with", "contains", "between", "is_in")
 Build = Callable[[Any], Any]
-"""Builds a condition, from our ``Attr`` or from boto3's."""
+"""A function that builds a condition from the service's ``Attr`` or from boto3's ``Attr``."""
 
 names = st.sampled_from(["state", "due_at", "#n0"])
 values = st.one_of(st.text(max_size=3), st.integers(), st.booleans(), st.none())
@@ -68,7 +68,7 @@ conditions = st.recursive(
 
 
 @given(conditions)
-def test_a_dynamodb_condition_is_serialised_as_by_boto3(build: Build) -> None:
+def test_a_dynamodb_condition_has_the_serialised_form_of_boto3(build: Build) -> None:
     expression, placeholders, values = ConditionExpressionBuilder().build_expression(build(boto3_conditions.Attr))
     members = condition_members(build(Attr))
 
@@ -99,7 +99,7 @@ def test_a_query_with_a_filter_uses_each_placeholder_only_once(build: Build) -> 
         lambda made: made("id").eq("1") & made("at").between(1, 2),
     ],
 )
-def test_dynamodb_key_conditions_are_serialised_as_by_boto3(key: Build) -> None:
+def test_dynamodb_key_conditions_have_the_serialised_form_of_boto3(key: Build) -> None:
     builder = ConditionExpressionBuilder()
     expression, placeholders, values = builder.build_expression(key(boto3_conditions.Key), is_key_condition=True)
 

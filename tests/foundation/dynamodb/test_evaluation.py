@@ -1,4 +1,4 @@
-"""A condition evaluates to true exactly if DynamoDB would apply a write with the condition."""
+"""A condition evaluates to true if and only if DynamoDB would apply a write with the condition."""
 
 from decimal import Decimal
 from typing import Any
@@ -95,7 +95,7 @@ def test_local_evaluation_of_a_condition_on_a_missing_item_agrees_with_dynamodb(
         assert holds(condition, None) == _is_applied(store, key, condition)
 
 
-def test_a_write_without_a_condition_is_evaluated_as_applied() -> None:
+def test_a_write_without_a_condition_is_always_allowed() -> None:
     assert holds(None, None)
 
 

@@ -1,4 +1,4 @@
-"""Items are serialised in the same way as by boto3, and are read back as Python values."""
+"""Items have the same serialised form as in boto3, and are read back as Python values."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ def _base64(value: Any) -> str:
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_an_item_value_is_serialised_as_by_boto3_and_read_back(value: Any) -> None:
+def test_an_item_value_has_the_serialised_form_of_boto3_and_is_read_back(value: Any) -> None:
     packed = pack({"name": value})
 
     assert packed == {"name": on_the_wire(value)}
@@ -59,13 +59,13 @@ def test_an_item_value_is_serialised_as_by_boto3_and_read_back(value: Any) -> No
 
 
 @given(st.dictionaries(st.text(), stored, max_size=4))
-def test_random_items_are_serialised_as_by_boto3_and_read_back(item: dict[str, Any]) -> None:
+def test_random_items_have_the_serialised_form_of_boto3_and_are_read_back(item: dict[str, Any]) -> None:
     assert pack(item) == {name: on_the_wire(value) for name, value in item.items()}
     assert unpack(json.loads(json.dumps(pack(item)))) == item
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
-def test_an_item_value_that_boto3_rejects_raises_the_same_error(value: Any) -> None:
+def test_an_item_value_that_boto3_rejects_raises_the_error_of_boto3(value: Any) -> None:
     with pytest.raises((TypeError, DecimalException)) as expected:
         TypeSerializer().serialize(value)
     with pytest.raises(expected.type):

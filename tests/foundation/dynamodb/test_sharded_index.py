@@ -17,7 +17,7 @@ COUNT = 40
 
 @pytest.fixture
 def owner(causeway: Causeway) -> str:
-    """Store ``COUNT`` rows of one owner with the times 0, 1, …, and one row of another owner. Return the owner."""
+    """Store ``COUNT`` rows of an owner with the times 0, 1, …, and a row of a second owner. Return the first owner."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
     table = f"{causeway.hub.settings.prefix}-{INDEX.table}"
     items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
@@ -70,7 +70,7 @@ def test_stored_rows_are_found_in_each_of_the_eight_shards(causeway: Causeway) -
     assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)) == list(range(8))
 
 
-def test_an_index_time_range_includes_both_ends(causeway: Causeway, owner: str) -> None:
+def test_an_index_time_range_includes_the_first_and_the_last_time(causeway: Causeway, owner: str) -> None:
     assert times(INDEX.rows(causeway.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 
 
@@ -107,7 +107,7 @@ def test_an_index_query_with_a_limit_reads_few_additional_rows(causeway: Causewa
     assert max(read) <= 5
 
 
-def test_index_rows_are_found_if_all_are_in_one_shard(causeway: Causeway) -> None:
+def test_index_rows_are_found_if_all_rows_are_in_one_shard(causeway: Causeway) -> None:
     name, store = new_id(), causeway.hub.store
     for time in range(30):
         store.put(

@@ -181,7 +181,10 @@ def test_a_batch_read_of_more_than_100_keys_is_rejected(store: Store) -> None:
 
 
 class HalfAnswers:
-    """Answers one key of each batch and returns the other keys as unprocessed. If ``stuck`` is true, answers no key."""
+    """A fake DynamoDB call that processes one key of each batch, or no key if ``stuck`` is true. All other keys are
+    returned as
+    unprocessed.
+    """
 
     def __init__(self, stuck: bool = False) -> None:
         self.asked: list[int] = []
@@ -481,7 +484,7 @@ def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
 
 
 WITHOUT_PROOF = ("update", "conditional delete")
-"""Calls whose result does not say who wrote it."""
+"""Store calls after which the stored item does not show which process wrote the item."""
 REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
 
 
@@ -496,7 +499,7 @@ REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
     ],
 )
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_a_permanent_dynamodb_error_raises_store_unavailable_at_once(
+def test_a_permanent_dynamodb_error_raises_store_unavailable_without_a_retry(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -516,7 +519,7 @@ DROPPED = LOST[1]
 
 @pytest.mark.parametrize("failure", [*LOST, *NEVER_SENT])
 @pytest.mark.parametrize("call", REPEATABLE)
-def test_a_dynamodb_call_with_a_lost_response_is_sent_once_more(
+def test_a_dynamodb_call_with_a_lost_response_is_retried_once(
     store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -568,7 +571,7 @@ def test_an_unreachable_database_raises_store_unavailable_and_not_answer_lost(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", WITHOUT_PROOF)
-def test_a_write_whose_effect_cannot_be_verified_is_not_retried_after_a_lost_response(
+def test_a_write_with_an_unverifiable_effect_is_not_retried_after_a_lost_response(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
@@ -600,7 +603,9 @@ def test_a_transaction_with_lost_responses_is_retried_until_the_deadline(
     assert len(set(tokens)) == 1
 
 
-def test_a_transaction_in_progress_is_retried_until_it_is_applied(store: Store, client: Recorder, key: Item) -> None:
+def test_a_transaction_in_progress_is_retried_until_the_transaction_is_applied(
+    store: Store, client: Recorder, key: Item
+) -> None:
     client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * 9]
 
     store.transact([Put(ROWS, key, absent("claim"))])
@@ -652,7 +657,7 @@ def test_an_increment_with_a_lost_response_is_applied_once(store: Store, client:
 
 
 @pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
-def test_the_retry_of_a_put_with_a_lost_response_detects_that_it_was_applied(
+def test_the_retry_of_a_put_with_a_lost_response_detects_the_applied_put(
     store: Store, client: Recorder, key: Item, lost: AwsError
 ) -> None:
     client.lost_answers = [lost]
@@ -663,7 +668,7 @@ def test_the_retry_of_a_put_with_a_lost_response_detects_that_it_was_applied(
     assert store.get(ROWS, key) == {**key, "title": "a"}
 
 
-def test_a_retried_transaction_with_a_put_detects_that_it_was_applied(
+def test_the_retry_of_a_transaction_with_a_put_detects_the_applied_transaction(
     store: Store, client: Recorder, key: Item
 ) -> None:
     counter = {"claim": new_id()}
@@ -699,7 +704,7 @@ def test_a_write_of_another_process_after_a_lost_response_raises_condition_faile
 
 
 @pytest.mark.parametrize("write", PUTS, ids=["put", "transact"])
-def test_a_lost_write_that_never_reached_dynamodb_is_decided_by_its_condition(
+def test_the_retry_of_a_write_that_never_reached_dynamodb_raises_condition_failed(
     store: Store, client: Recorder, key: Item, write: Callable[[Store, Item], None]
 ) -> None:
     store.put(ROWS, {**key, "title": "other"})
@@ -710,7 +715,7 @@ def test_a_lost_write_that_never_reached_dynamodb_is_decided_by_its_condition(
     assert caught.value.item == {**key, "title": "other"}
 
 
-def test_a_transaction_sent_once_does_not_mistake_an_equal_item_for_its_own(
+def test_an_equal_item_does_not_prove_that_a_conflicting_transaction_was_applied(
     store: Store, client: Recorder, key: Item
 ) -> None:
     store.put(ROWS, key)
@@ -753,7 +758,7 @@ def test_a_rejection_after_a_lost_response_raises_answer_lost(store: Store, clie
 
 @pytest.fixture
 def partition(store: Store) -> str:
-    """Store a consent of seven parts and another consent. Return the id of the first consent."""
+    """Store a consent that consists of seven items, and a second consent. Return the id of the first consent."""
     consent_id = new_id()
     for part in ("a#1", "a#2", "a#3", "b#1", "b#2", "c#1", "c#2"):
         store.put(CONSENTS, {"consent_id": consent_id, "part": part})
@@ -804,7 +809,7 @@ def test_a_query_of_an_index_finds_items_by_another_attribute(store: Store) -> N
     assert [item["due_at"] for item in page.items + rest.items] == [0, 1, 2]
 
 
-def test_a_query_between_two_numbers_includes_both_ends(store: Store) -> None:
+def test_a_query_between_two_numbers_includes_the_first_and_the_last_number(store: Store) -> None:
     shard = new_id()
     for number in (1, 2, 3, 10, 11):
         delivery = {"delivery_id": f"{shard}-{number}", "part": "record"}
@@ -819,7 +824,7 @@ def test_a_query_between_two_numbers_includes_both_ends(store: Store) -> None:
     assert found(4, 9) == []
 
 
-def test_a_query_between_two_texts_includes_both_ends(store: Store) -> None:
+def test_a_query_between_two_texts_includes_the_first_and_the_last_text(store: Store) -> None:
     owner = new_id()
     for part in ("a#1", "a#2", "a#2~", "a#3", "b#1"):
         store.put("ledger", {"owner": owner, "part": part})
@@ -849,14 +854,14 @@ def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
     assert all(request["ConsistentRead"] for request in scans)
 
 
-def test_rows_returns_all_pages_of_a_partition(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rows_method_returns_all_pages_of_a_partition(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
 
     assert [row["part"] for row in store.rows("cards", ("owner", "card#1"))] == ["a", "b", "c"]
     assert [which.get("after") for which in asked] == [None, {"part": "b"}]
 
 
-def test_each_reads_a_further_page_only_when_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_each_method_reads_the_next_page_only_when_needed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = pages_of("ab", "c", store=store, monkeypatch=monkeypatch)
     rows = store.each("cards", ("owner", "card#1"), limit=2, newest_first=True)
 
@@ -872,7 +877,9 @@ def test_the_last_page_of_a_query_has_no_next_key(store: Store, monkeypatch: pyt
 
 
 def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Make queries return pages with one row per letter. Return the list that records the query arguments."""
+    """Make queries return the given pages, in which each letter is a row. Return the list that records the query
+    arguments.
+    """
     asked: list[dict[str, Any]] = []
 
     def query(table: str, partition: tuple[str, Any], **which: Any) -> Page:

@@ -24,7 +24,8 @@ from chalicelib.openbanking.protocol.fields import Bic, Currency, Day, Iban, Web
 
 F: Any = fields
 C: Any = card_fields
-"""The field types; one with a length is made by brackets, which the type checker knows in annotations only."""
+"""The field types of the card API as ``Any``, because the type checker accepts types with a length only in annotations.
+"""
 TYPES: dict[str, Any] = {
     "AN": F.AN[18],
     "Text": F.Text[18],
@@ -108,7 +109,7 @@ def test_every_field_type_has_a_valid_schema_with_a_valid_example(name: str) -> 
 
 
 @pytest.mark.parametrize("name", SHORTEST)
-def test_the_example_of_a_field_type_respects_its_minimum_length(name: str) -> None:
+def test_the_example_of_a_field_type_respects_the_minimum_length(name: str) -> None:
     model = create_model("Sample", __base__=Message, value=(SHORTEST[name], ...))
 
     model.read({"value": schema_of(SHORTEST[name])["examples"][0]})
@@ -194,7 +195,7 @@ def test_a_field_pattern_accepts_every_accepted_character(kind: Any, belongs: Ca
 
 
 @pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName", "card AN", "card A", "card ANS"])
-def test_a_field_pattern_is_exact_within_latin_1(name: str) -> None:
+def test_a_field_pattern_and_the_field_accept_the_same_latin_1_characters(name: str) -> None:
     for character in CHARACTERS[:256]:
         assert is_described(name, f"a{character}a") == is_taken(name, f"a{character}a")
 

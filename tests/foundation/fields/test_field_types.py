@@ -1,4 +1,4 @@
-"""The field types accept valid values. For invalid values they name the member and the rule but not the value."""
+"""Field types accept valid values. The error for an invalid value names the member and the rule, but not the value."""
 
 import contextlib
 import tracemalloc
@@ -310,7 +310,7 @@ def test_ibans_and_bics_are_normalized(model: type[Message], value: str, taken: 
         (Link, 5, ("type", "must be a string")),
     ],
 )
-def test_an_invalid_field_value_is_rejected_with_its_rule(
+def test_an_invalid_field_value_is_rejected_with_the_violated_rule(
     model: type[Message], value: object, problem: tuple[str, str]
 ) -> None:
     assert refused(model, value) == problem
@@ -378,7 +378,7 @@ def is_in_names(character: str, punctuation: str) -> bool:
 
 @NAMES
 @pytest.mark.parametrize("block", range(0, 0x3000, 0x400))
-def test_a_name_accepts_each_character_by_its_category(model: type[Message], punctuation: str, block: int) -> None:
+def test_a_name_accepts_characters_by_unicode_category(model: type[Message], punctuation: str, block: int) -> None:
     for character in map(chr, range(block, block + 0x400)):
         belongs = is_in_names(character, punctuation)
         try:
@@ -540,7 +540,7 @@ def test_an_open_message_type_keeps_unknown_members() -> None:
     assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}
 
 
-def test_a_problem_states_whether_its_member_is_mandatory() -> None:
+def test_a_problem_states_whether_the_member_is_mandatory() -> None:
     value = {"title": "a", "kind": "paper", "pages": 1, "entries": [{"name": 5, "note": 5}], "extra": 5}
 
     assert {problem.field: problem.mandatory for problem in problems(Book, value)} == {
@@ -565,13 +565,13 @@ def test_a_parsed_message_is_immutable() -> None:
         message.value = "b"
 
 
-def test_fault_does_not_interpret_braces_in_its_message_text() -> None:
+def test_braces_in_the_message_of_a_validation_error_are_not_interpreted() -> None:
     from pydantic_core import PydanticCustomError
 
     with pytest.raises(PydanticCustomError, match=r"must be \{odd\} even in braces"):
         fault("value", "must be {odd} even in braces")
 
 
-def test_a_country_of_four_letters_raises_key_error() -> None:
+def test_a_country_code_of_four_letters_raises_key_error() -> None:
     with pytest.raises(KeyError):
         fields.Country[4]

@@ -45,7 +45,7 @@ MENDED: dict[str, Callable[[str], str]] = {"BE": belgian, "ES": spanish, "ME": m
 
 
 def made(country: str, chance: random.Random) -> str:
-    """Return an IBAN with a valid structure and valid check digits. Most national checks also hold."""
+    """Return an IBAN with a valid structure and valid check digits. The IBAN also passes most national checks."""
     parts = re.findall(r"([0-9]+)!([nac])", STRUCTURES[country])
     account = "".join(c for count, kind in parts for c in chance.choices(CHARACTERS[kind], k=int(count)))
     account = MENDED.get(country, str)(account)
@@ -82,7 +82,7 @@ def test_text_that_is_not_an_iban_is_rejected(number: str) -> None:
 
 
 def test_iban_check_digits_must_be_digits() -> None:
-    """Python-stdnum accepts letters as check digits if the checksum is right. The standard does not."""
+    """Python-stdnum accepts letters as check digits if the checksum is right, but the standard forbids letters."""
     account = "370400440532013000"
     taken = [
         number

@@ -1,4 +1,4 @@
-"""Registries: the codes of ISO 4217 and ISO 3166-1."""
+"""The registries of currency codes (ISO 4217) and country codes (ISO 3166-1)."""
 
 import pycountry
 import pytest
@@ -12,11 +12,11 @@ def test_currency_codes_are_the_codes_of_iso_4217() -> None:
 
 
 NO_MONEY = {"XAD", "XAG", "XAU", "XBA", "XBB", "XBC", "XBD", "XDR", "XPD", "XPT", "XSU", "XTS", "XUA", "XXX"}
-"""Metals, units of account, the code for tests and that of no currency."""
+"""Codes that are not currencies: metals, units of account, the code for tests, and the code for no currency."""
 
 
 def test_metals_and_units_of_account_are_not_currencies() -> None:
-    """XTS and XXX are also excluded. XAF, XCD, XCG, XOF and XPF are included."""
+    """The codes XTS and XXX are also excluded. The codes XAF, XCD, XCG, XOF and XPF are included."""
     assert not NO_MONEY & currencies()
     assert {code for code in currencies() if code.startswith("X")} == {"XAF", "XCD", "XCG", "XOF", "XPF"}
     assert {*currency_numbers().values()} == currencies()
@@ -24,7 +24,7 @@ def test_metals_and_units_of_account_are_not_currencies() -> None:
 
 
 def test_currency_codes_equal_pycountry_without_metals_and_units_of_account() -> None:
-    """The other registry lists the same codes."""
+    """The registry of pycountry lists the same currency codes, apart from ``NO_MONEY``."""
     assert currencies() == {each.alpha_3 for each in pycountry.currencies} - NO_MONEY
     assert currency_numbers().keys() == minor_units().keys()
 

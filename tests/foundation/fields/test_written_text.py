@@ -59,7 +59,7 @@ NOT_TITLES = {
     "text",
     ["Zoë", "a\u00a0b", "Donau\u00addampf", "\u0646\u0631\u0645\u200c\u0627\u0641\u0632\u0627\u0631", FAMILY, "", " "],
 )
-def test_user_text_may_contain_no_break_spaces_soft_hyphens_and_joiners(text: str) -> None:
+def test_user_text_may_contain_non_breaking_spaces_soft_hyphens_and_joiners(text: str) -> None:
     assert is_written(text)
 
 
@@ -93,11 +93,11 @@ def test_titles_are_normalized_to_composed_characters() -> None:
     assert read_title("e\u0301" * 128, 128) == "\u00e9" * 128
 
 
-def test_a_title_may_be_four_times_as_long_before_unicode_composition() -> None:
+def test_a_title_may_have_four_times_the_maximum_length_before_unicode_composition() -> None:
     assert read_title("\u03b1\u0313\u0300\u0345" * 128, 128) == "\u1f82" * 128
 
 
-def test_a_far_too_long_title_is_rejected_without_unicode_composition(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_very_long_title_is_rejected_without_unicode_composition(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unicode composition takes quadratic time for combining marks in the wrong order."""
     monkeypatch.setattr(written_text, "unicodedata", None)
 

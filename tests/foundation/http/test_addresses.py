@@ -1,4 +1,4 @@
-"""The service may redirect or connect only to certain addresses, which depend on the stage."""
+"""The addresses to which the service may redirect or connect depend on the stage."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_a_host_in_an_unusual_notation_is_rejected_outside_the_local_stage(host:
 
 
 @pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "①②⑦.0.0.1", "ｌocalhost"])  # noqa: RUF001 - on purpose
-def test_host_names_with_digits_or_dots_of_other_scripts_are_rejected_in_every_stage(host: str) -> None:
+def test_host_names_with_non_ascii_characters_are_rejected_in_every_stage(host: str) -> None:
     for local in (True, False):
         with pytest.raises(InvalidAddress, match="printable ASCII"):
             check_address(f"https://{host}/bank", local=local)
@@ -84,7 +84,7 @@ def test_an_internet_ip_address_is_public(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%eth0"])
-def test_a_special_purpose_ip_address_is_not_public_even_as_ipv4_inside_ipv6(address: str) -> None:
+def test_special_purpose_ip_addresses_are_not_public_in_ipv4_or_ipv6_notation(address: str) -> None:
     assert not is_public(address)
 
 

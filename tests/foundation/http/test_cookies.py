@@ -1,4 +1,4 @@
-"""Cookies have names and flags that depend on TLS. Cookies that earlier releases set are also read."""
+"""The names and flags of cookies depend on TLS. Cookies that earlier releases set are also read."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ LIMITED = Cookie("n", "/p/sign-in", secure=True, is_limited=True)
 
 
 def _sent(**cookies: str) -> Callable[[str], str]:
-    """Return a reader of the cookies in a request."""
+    """Return an object that reads the cookies of a request."""
     return lambda name: cookies.get(name, "")
 
 
@@ -24,7 +24,7 @@ def _sent(**cookies: str) -> Callable[[str], str]:
         (LIMITED, "__Secure-n=v; Path=/p/sign-in; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
     ],
 )
-def test_a_cookie_over_tls_has_the_prefix_and_flags_of_its_kind(cookie: Cookie, expected: str) -> None:
+def test_a_cookie_over_tls_has_the_prefix_and_flags_of_the_cookie_kind(cookie: Cookie, expected: str) -> None:
     assert cookie.set(_sent(), "v", 60) == [expected]
 
 

@@ -1,4 +1,4 @@
-"""Job blueprints receive parts of the service. Jobs stop before the timeout of their Lambda function."""
+"""Job blueprints pass parts of the service to jobs. A job stops before the timeout of the Lambda function."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from tests.kit.time import run_schedule
 MINUTE = Rate(1, unit=Rate.MINUTES)
 
 
-def test_a_job_receives_its_bound_service_parts() -> None:
+def test_a_job_receives_the_bound_service_parts() -> None:
     jobs, ran = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")
@@ -24,7 +24,7 @@ def test_a_job_receives_its_bound_service_parts() -> None:
     assert ran == ["parts"]
 
 
-def test_a_scheduled_job_has_a_deadline_before_the_timeout_of_its_function() -> None:
+def test_a_scheduled_job_has_a_deadline_before_the_lambda_function_timeout() -> None:
     jobs, left = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")

@@ -1,4 +1,4 @@
-"""The limits of outbound calls hold for slow, oversized, redirecting and broken responses."""
+"""The limits of outbound calls apply to slow, oversized, redirecting and broken responses."""
 
 import contextlib
 import http.client
@@ -53,7 +53,7 @@ from tests.kit.http import (
 from tests.kit.time import PATIENCE_SECONDS, ManualClock, limit_under_test, wait_for
 
 SHORT = limit_under_test(0.3)
-"""Over connections that are kept, and over those of a single request."""
+"""A short time limit for calls on pooled connections and on new connections."""
 
 
 def reset(connection: Connection) -> None:
@@ -173,7 +173,9 @@ def test_a_redirect_response_is_returned_and_not_followed(status: int, fresh: bo
 @EITHER_WAY
 @pytest.mark.parametrize("interim", ["100 Continue", "102 Processing", "103 Early Hints"])
 def test_an_interim_1xx_response_is_skipped(interim: str, fresh: bool) -> None:
-    """Without this rule, the next request would receive the final response, possibly for another PSU."""
+    """If an interim response were returned, the next request would receive the final response, possibly for another
+    PSU.
+    """
 
     def serve(connection: Connection) -> None:
         while connection.request():
@@ -236,11 +238,11 @@ def test_retry_after_is_read_in_seconds_or_as_a_date(value: str, seconds: int) -
         "Mon, 02 Mar 2026 09:02:00 +99999999999999999999",
     ],
 )
-def test_an_invalid_retry_after_is_none(value: str) -> None:
+def test_an_invalid_retry_after_header_is_read_as_none(value: str) -> None:
     assert told(value) is None
 
 
-def test_a_missing_retry_after_is_none() -> None:
+def test_a_missing_retry_after_header_is_read_as_none() -> None:
     assert Reply(503, b"", {"Date": "Mon, 02 Mar 2026 09:02:00 GMT"}, 0).retry_after(NOW) is None
 
 
@@ -346,7 +348,7 @@ def test_the_time_limit_covers_both_attempts_of_an_outbound_call(monkeypatch: py
 
 
 def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
-    """Return a check that is due early in an outbound call, and the list of the check's runs."""
+    """Return a check that runs early in an outbound call, and the list that records each run of the check."""
     ran: list[str] = []
 
     def run() -> None:
@@ -358,7 +360,9 @@ def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
 
 @pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_interim_answers])
 @EITHER_WAY
-def test_a_slow_call_that_its_check_cancels_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+def test_a_slow_call_that_the_check_cancels_ends_immediately(
+    behaviour: Callable[[Connection], None], fresh: bool
+) -> None:
     def give_up() -> None:
         raise GivenUp("too slow")
 
@@ -374,7 +378,7 @@ def test_a_slow_call_that_its_check_cancels_ends_at_once(behaviour: Callable[[Co
 
 
 @EITHER_WAY
-def test_a_slow_call_that_its_check_continues_returns_the_response(fresh: bool) -> None:
+def test_a_slow_call_that_the_check_does_not_cancel_returns_the_response(fresh: bool) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -392,7 +396,7 @@ def test_a_slow_call_that_its_check_continues_returns_the_response(fresh: bool) 
     assert len(ran) == 1
 
 
-def test_an_outbound_call_ends_with_the_deadline_of_its_request() -> None:
+def test_an_outbound_call_ends_at_the_request_deadline() -> None:
     def silent(connection: Connection) -> None:
         connection.request()
         connection.stop.wait(PATIENCE_SECONDS)
@@ -401,8 +405,8 @@ def test_an_outbound_call_ends_with_the_deadline_of_its_request() -> None:
         post(server.url)
 
 
-def test_a_slow_call_keeps_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check takes the whole time limit of the call."""
+def test_the_time_limit_of_a_slow_call_includes_the_slow_call_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that uses the whole time limit makes the call time out."""
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
     slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
@@ -482,7 +486,7 @@ def endless_body(connection: Connection) -> None:
 
 @EITHER_WAY
 @pytest.mark.parametrize("behaviour", [announced, endless_chunks, endless_body])
-def test_a_too_large_response_is_rejected_and_its_connection_closed(
+def test_a_response_above_the_size_limit_is_rejected_and_the_connection_is_closed(
     behaviour: Callable[[Connection], None], fresh: bool
 ) -> None:
     outbound = Outbound(public_only=False, total_seconds=AMPLE)
@@ -775,7 +779,7 @@ def test_a_request_with_the_fresh_option_opens_a_new_connection() -> None:
     assert closing == [False, True, True, False, True]
 
 
-def test_a_connection_of_the_fresh_option_is_closed_after_its_response() -> None:
+def test_a_connection_opened_with_the_fresh_option_is_closed_after_the_response() -> None:
     closed: list[bytes] = []
 
     def serve(connection: Connection) -> None:
@@ -892,7 +896,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
-    """No DNS query is made for a private name."""
+    """A private host name causes no DNS query."""
     asked: list[str] = []
 
     def resolve(name: str, port: int, **options: Any) -> Any:
@@ -1017,7 +1021,9 @@ def test_a_ca_file_replaces_the_public_authorities(certificate: Path, tls: ssl.S
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_slow_tls_call_that_its_check_continues_returns_the_response(certificate: Path, tls: ssl.SSLContext) -> None:
+def test_a_slow_tls_call_that_the_check_does_not_cancel_returns_the_response(
+    certificate: Path, tls: ssl.SSLContext
+) -> None:
     checked = threading.Event()
 
     def late(connection: Connection) -> None:
@@ -1041,7 +1047,7 @@ def test_a_certificate_without_rfc_5280_extensions_is_accepted_from_a_known_auth
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_server_certificate_in_the_ca_file_is_no_trust_anchor(tmp_path: Path) -> None:
+def test_a_server_certificate_in_the_ca_file_is_not_a_trust_anchor(tmp_path: Path) -> None:
     _, certificate = bare_chain(tmp_path)
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
@@ -1078,7 +1084,7 @@ def test_a_tls_handshake_that_never_ends_raises_not_reached(
 
 
 @pytest.mark.usefixtures("trusted")
-def test_the_limits_of_outbound_calls_hold_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_of_outbound_calls_also_apply_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket_server(good, tls) as server:
         assert post(server.url).status == 200
     with socket_server(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):

@@ -1,4 +1,4 @@
-"""Response headers are parsed in the same way as by ``http.client``. A malformed header line is rejected."""
+"""Response headers are parsed with the same result as in ``http.client``. A malformed header line is rejected."""
 
 import http.client
 import io
@@ -16,7 +16,9 @@ VALUE = st.text(st.characters(min_codepoint=33, max_codepoint=255, exclude_chara
 @given(
     st.lists(st.tuples(NAME, VALUE), max_size=20), st.sampled_from(["\r\n", "\n"]), st.sampled_from(["", " ", "\t "])
 )
-def test_response_headers_are_parsed_as_by_http_client(fields: list[tuple[str, str]], end: str, space: str) -> None:
+def test_response_headers_are_parsed_with_the_same_result_as_in_http_client(
+    fields: list[tuple[str, str]], end: str, space: str
+) -> None:
     text = "".join(f"{name}:{space}{value}{end}" for name, value in fields) + end
 
     ours = read_headers(io.BytesIO(text.encode("iso-8859-1")))

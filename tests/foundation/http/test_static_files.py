@@ -14,7 +14,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_file_is_served_under_its_content_hash_as_immutable(folder: Path) -> None:
+def test_a_file_with_a_content_hash_in_the_name_is_served_as_immutable(folder: Path) -> None:
     statics = StaticFiles([folder])
     name = statics.name("site.css")
     answer = statics.answer(name)
@@ -25,7 +25,7 @@ def test_a_file_is_served_under_its_content_hash_as_immutable(folder: Path) -> N
     assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
-def test_the_name_of_a_static_file_changes_with_its_content(folder: Path) -> None:
+def test_the_name_of_a_static_file_changes_with_the_content(folder: Path) -> None:
     before = StaticFiles([folder]).name("site.css")
     (folder / "site.css").write_text("b {}", encoding="utf-8")
 
@@ -75,7 +75,7 @@ def test_javascript_modules_import_each_other_by_hashed_names(modules: Path) -> 
     assert statics.modules("entry.js") == [statics.name("middle.js"), statics.name("leaf.js")]
 
 
-def test_the_name_of_a_javascript_module_changes_with_its_imports(modules: Path) -> None:
+def test_the_name_of_a_javascript_module_changes_with_an_imported_module(modules: Path) -> None:
     before = StaticFiles([modules])
     names = {file: before.name(file) for file in ("entry.js", "middle.js", "leaf.js", "site.css")}
     (modules / "leaf.js").write_text("export const b = 2;\n", "utf-8")

@@ -1,4 +1,6 @@
-"""The address of a visitor is the connection's address, unless a CloudFront secret proves the forwarded address."""
+"""The address of a visitor is the address of the connection, unless a CloudFront secret authenticates a forwarded
+address.
+"""
 
 import hashlib
 from dataclasses import replace
@@ -26,7 +28,7 @@ def request(**headers: str) -> Incoming:
     ("named", "address"),
     [(f"{VIEWER}:46532", VIEWER), ("2001:db8::7:46532", "2001:db8::7"), ("[2001:db8::7]:46532", "2001:db8::7")],
 )
-def test_a_request_through_cloudfront_has_the_address_of_its_viewer(secret: str, named: str, address: str) -> None:
+def test_a_request_through_cloudfront_has_the_address_of_the_viewer(secret: str, named: str, address: str) -> None:
     sent = request(cloudfront_viewer_address=named, x_causeway_origin_secret=secret)
 
     assert sent.visitor_address(BEHIND.cloudfront_secrets) == address

@@ -1,4 +1,4 @@
-"""Requests and responses at the HTTP edge: bodies, queries, forms, JSON and request ids."""
+"""HTTP requests and responses of the service: bodies, queries, forms, JSON and request ids."""
 
 import base64
 import threading
@@ -23,7 +23,7 @@ def request(
     query: dict[str, list[str]] | None = None,
     **event: Any,
 ) -> Request:
-    """Return a request in the format in which API Gateway sends it to the function."""
+    """Return a request in the format in which API Gateway sends requests to the function."""
     return Request(
         {
             "requestContext": {"httpMethod": "POST", "resourcePath": "/tpp/token", "identity": {"sourceIp": "::1"}},
@@ -84,7 +84,7 @@ def test_the_request_body_is_read_as_exact_bytes(body: bytes | str, encoded: boo
     assert incoming(body, isBase64Encoded=encoded).body == read
 
 
-def test_a_valid_request_id_is_kept_and_an_invalid_request_id_is_replaced() -> None:
+def test_an_invalid_request_id_is_replaced_and_a_valid_request_id_is_preserved() -> None:
     good = incoming(b"", {"X-REQUEST-ID": ID})
     bad = incoming(b"", {"x-request-id": f"{ID}\n"})
     absent = incoming(b"")
@@ -231,7 +231,7 @@ def test_an_exception_of_a_view_becomes_a_response_with_the_request_id() -> None
     assert answer["headers"]["X-Request-Id"] == ID
 
 
-def test_a_route_may_have_its_own_error_handler() -> None:
+def test_a_route_may_have_a_separate_error_handler() -> None:
     def view(parts: str, found: Incoming) -> Response:
         raise LookupError("hidden")
 

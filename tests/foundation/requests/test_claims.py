@@ -1,4 +1,6 @@
-"""Claims of names: a name is unclaimed, claimed or answered, and the claim belongs to one request until it expires."""
+"""Claims of names: a name is unclaimed, is claimed, or has a response. A claim belongs to one request until the claim
+expires.
+"""
 
 import pytest
 
@@ -54,7 +56,7 @@ def test_a_claimed_response_is_encrypted_and_decrypted_for_the_same_request_only
         claims.find(Claim(KIND, claim.name, "another digest"), item)
 
 
-def test_only_the_attempt_that_holds_a_claim_can_store_its_response(
+def test_only_the_attempt_with_the_current_claim_can_store_a_response(
     causeway: Causeway, claims: Claims, claim: Claim
 ) -> None:
     store(causeway, claims.put(claim))

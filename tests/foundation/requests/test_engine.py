@@ -37,8 +37,10 @@ ROWS = "idempotency"
 class Line:
     """A connection to DynamoDB that records calls and ignores transaction tokens, as some emulators do.
 
-    ``losses`` lists for each call whether it was executed before its response was lost, or ``None`` for no loss.
-    ``meanwhile`` lists the concurrent writes before the next write.
+    ``losses`` contains an entry for each call. The entry is ``None`` if the response is not lost. Otherwise, the entry
+    states whether the call was executed before its response was lost. ``meanwhile`` lists the concurrent writes before
+    the
+    next write.
     """
 
     def __init__(self) -> None:
@@ -66,7 +68,7 @@ class Line:
 
 
 class Deliveries:
-    """Deliveries of one row."""
+    """Fake deliveries that consist of one stored row."""
 
     def __init__(self) -> None:
         self.key: Key = (ROWS, {"claim": new_id()})
@@ -134,7 +136,7 @@ def test_a_decision_without_conflict_makes_one_read_and_one_write(
     assert store.get(*key) == {**key[1], "count": 1}
 
 
-def test_a_conflicting_decision_is_repeated_with_the_returned_item_and_no_read(
+def test_a_conflicting_decision_is_repeated_with_the_returned_item_without_a_read(
     engine: Engine, line: Line, key: Key
 ) -> None:
     seen: list[int] = []
@@ -153,7 +155,7 @@ def test_repeated_conflicts_raise_a_conflict_error(engine: Engine, line: Line, k
     assert line.calls.count("TransactWriteItems") == ATTEMPTS
 
 
-def test_if_busy_replaces_the_conflict_error_of_a_decision(engine: Engine, line: Line, key: Key) -> None:
+def test_the_if_busy_argument_replaces_the_conflict_error_of_a_decision(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
 
@@ -231,7 +233,7 @@ def test_an_outcome_that_was_not_written_is_neither_dispatched_nor_reported(
 
 
 @pytest.mark.parametrize("proof", ["a delivery", "an item of its own"])
-def test_a_written_outcome_with_lost_responses_is_found_by_its_proof_item(
+def test_a_written_outcome_with_lost_responses_is_found_by_the_proof_item(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
     line.losses = [True, *[False] * 40]
@@ -262,7 +264,7 @@ def test_an_outcome_with_lost_responses_and_no_proof_item_raises_store_unavailab
         engine.carry_out(count_up(key), engine.read([key]))
 
 
-def test_a_failed_write_that_the_caller_adds_raises_condition_failed(engine: Engine, key: Key) -> None:
+def test_a_failed_write_added_by_the_caller_raises_condition_failed(engine: Engine, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     alongside = [Put(*other, Attr("claim").exists())]
 
@@ -305,14 +307,14 @@ def test_an_idempotent_update_removes_members_of_a_set(engine: Engine, key: Key,
     assert store.get(*key) == {**key[1], "members": frozenset({"b"})}
 
 
-def test_a_write_that_the_caller_adds_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:
+def test_a_write_added_by_the_caller_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:
     other: Key = (ROWS, {"claim": new_id()})
 
     engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other)])
     assert (store.get(*key), store.get(*other)) == ({**key[1], "count": 1}, other[1])
 
 
-def test_try_to_suppresses_storage_errors_only() -> None:
+def test_the_try_to_function_suppresses_only_storage_errors() -> None:
     def fail() -> None:
         raise Busy("throttled")
 
@@ -326,7 +328,7 @@ def test_an_engine_without_a_queue_rejects_deliveries(store: Store, key: Key) ->
         Engine(store).carry_out(lambda _: Outcome(None, deliveries=Deliveries()), Facts())
 
 
-def test_facts_of_a_decision_permit_only_writes_that_may_succeed(key: Key) -> None:
+def test_a_write_is_rejected_if_the_items_read_do_not_meet_the_condition(key: Key) -> None:
     write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
 
     assert Facts().permits(write)

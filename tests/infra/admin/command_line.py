@@ -1,4 +1,4 @@
-"""Runs the operator's command line inside this process."""
+"""Helpers that run the operator's command line inside the test process."""
 
 import json
 from functools import cache
@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from infra.admin.commands import program
 
 _built = cache(get_command)
-"""Builds the program's tree of commands once, and not for every call."""
+"""Build the command tree of the program on the first call, and return the same tree for later calls."""
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -27,7 +27,7 @@ def done(*arguments: str, stdin: str | None = None) -> Any:
 
 
 def refused(*arguments: str, stdin: str | None = None) -> str:
-    """Run a command that must fail. Return the error, which must be equal in text and JSON output."""
+    """Run a command that must fail. Return the error, which must be the same in text output and in JSON output."""
     spoken, printed = run(*arguments, stdin=stdin), run(*arguments, "--json", stdin=stdin)
     for result in (spoken, printed):
         assert result.exit_code == 1, result.output

@@ -1,4 +1,4 @@
-"""Operator's command line: effects of commands, errors in one sentence, and secrets that are printed only once."""
+"""The operator's command line: effects of commands, errors in one sentence, and secrets that are printed only once."""
 
 import contextlib
 import json
@@ -98,7 +98,7 @@ def elsewhere(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.
 
 @pytest.fixture
 def bic(causeway: Causeway) -> Iterator[str]:
-    """Provide an unused BIC. Afterwards, remove a bank registered with the BIC, because other tests count banks."""
+    """Provide an unused BIC. After the test, remove a bank registered with the BIC, because other tests count banks."""
     made = "".join(random.choices(string.ascii_uppercase, k=4)) + "GB21"
     yield made
     with contextlib.suppress(UnknownBank):
@@ -196,7 +196,7 @@ def test_banks_add_prints_the_api_key_with_a_shown_once_notice(bic: str) -> None
     assert re.search(r"^active +yes$", text, re.MULTILINE)
 
 
-def test_a_bank_can_be_registered_inactive(causeway: Causeway, bic: str) -> None:
+def test_a_bank_can_be_registered_as_inactive(causeway: Causeway, bic: str) -> None:
     assert done(*new_bank(bic, "--inactive"))["bank"]["active"] is False
     assert causeway.hub.openbanking.banks.find(bic) is None
 
@@ -247,7 +247,7 @@ def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
 
-def test_key_rotation_accepts_both_api_keys_and_uses_the_new_one_after_a_day(causeway: Causeway, bic: str) -> None:
+def test_key_rotation_accepts_both_api_keys_and_uses_the_new_key_after_a_day(causeway: Causeway, bic: str) -> None:
     old = done(*new_bank(bic))["api_key"]
     rotated = done("banks", "rotate-key", bic.lower())
 
@@ -273,7 +273,7 @@ def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(caus
     assert causeway.hub.openbanking.banks.outbound_key(causeway.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
-def test_rotate_key_prints_the_new_key_and_the_start_of_its_use(bic: str) -> None:
+def test_rotate_key_prints_the_new_key_and_the_time_of_first_use(bic: str) -> None:
     done(*new_bank(bic))
     later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
 
@@ -422,12 +422,12 @@ def test_a_second_registration_of_a_bank_is_refused(bic: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("elsewhere")
-def test_outside_the_local_stage_private_and_http_domains_are_refused(bic: str, domain: str, reason: str) -> None:
+def test_private_and_http_domains_are_refused_outside_the_local_stage(bic: str, domain: str, reason: str) -> None:
     assert refused(*new_bank(bic, domain=domain)) == reason
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_outside_the_local_stage_a_public_https_domain_is_accepted(bic: str) -> None:
+def test_a_public_https_domain_is_accepted_outside_the_local_stage(bic: str) -> None:
     assert done(*new_bank(bic, domain="https://bank.example.com"))["bank"]["domain"] == "https://bank.example.com"
 
 
@@ -611,7 +611,7 @@ def test_users_add_prints_a_link_to_set_a_password(causeway: Causeway) -> None:
     assert causeway.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
-def test_reset_password_at_once_removes_the_password_and_the_sessions(causeway: Causeway, owner: str) -> None:
+def test_reset_password_with_at_once_removes_the_password_and_the_sessions(causeway: Causeway, owner: str) -> None:
     session = causeway.hub.website.sessions.begin(causeway.hub.website.users.get(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
@@ -693,7 +693,7 @@ def test_reset_password_prints_a_link_and_keeps_the_old_password_until_the_reset
 
 @pytest.fixture
 def stranger(causeway: Causeway) -> str:
-    """Register a user whose email address is not confirmed."""
+    """Register a user with an unconfirmed email address."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     return email
@@ -748,7 +748,7 @@ def test_a_client_is_registered_for_a_user(causeway: Causeway, owner: str) -> No
     assert made["client"] == done("clients", "show", client.client_id)["client"]
 
 
-def test_a_clients_secret_is_shown_once(causeway: Causeway, owner: str) -> None:
+def test_the_secret_of_a_new_client_is_shown_once(causeway: Causeway, owner: str) -> None:
     text = run("clients", "add", "--owner", owner, "--title", "Budget Friend", "--secret").stdout
 
     match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown only once", text)
@@ -763,7 +763,7 @@ def test_a_clients_secret_is_shown_once(causeway: Causeway, owner: str) -> None:
         assert client.secrets[0].digest not in shown
 
 
-def test_clients_list_shows_the_clients_of_one_user_or_of_all(causeway: Causeway, owner: str) -> None:
+def test_clients_list_shows_the_clients_of_one_user_or_of_all_users(causeway: Causeway, owner: str) -> None:
     for title in ("One", "Two"):
         done("clients", "add", "--owner", owner, "--title", title, "--inactive")
 
@@ -1004,7 +1004,7 @@ def test_an_events_secret_is_rotated_with_an_overlap(causeway: Causeway) -> None
     assert text.endswith("It signs from now on, together with the old one until 2026-03-02T10:00:00+00:00.\n")
 
 
-def test_without_an_overlap_the_old_events_secret_is_removed_at_once(causeway: Causeway) -> None:
+def test_an_events_secret_rotation_without_an_overlap_removes_the_old_secret(causeway: Causeway) -> None:
     rotate = ("clients", "rotate-events-secret", causeway.tpp.client_id, "--overlap", "0")
     done("clients", "events-url", causeway.tpp.client_id, EVENTS_URL)
     rotated = done(*rotate)
@@ -1043,7 +1043,7 @@ def test_clients_registration_number_sets_the_number_that_banks_receive(causeway
     assert refused("clients", "registration-number", "nobody", "X")
 
 
-def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Causeway) -> None:
+def test_events_commands_are_refused_for_a_client_without_an_events_url(causeway: Causeway) -> None:
     assert refused("clients", "test-event", causeway.tpp.client_id).startswith("the client has no Events URL")
     assert refused("clients", "rotate-events-secret", causeway.tpp.client_id).startswith("the client has no Events URL")
 
@@ -1053,7 +1053,7 @@ def test_commands_that_need_an_events_url_are_refused_without_one(causeway: Caus
 
 @pytest.fixture
 def fresh(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """Connect the commands with a stage without keys, whose secrets and KMS are in memory."""
+    """Connect the commands with a stage without keys. The secrets and the KMS of the stage are in memory."""
     hub = bootstrap.Hub(causeway.hub.settings, ManualClock(START))
     hub.__dict__ |= {"secrets": FakeSecrets(), "kms": FakeKms()}
     monkeypatch.setattr(connection, "connect", lambda: hub)
@@ -1123,7 +1123,7 @@ def test_a_signing_key_is_rotated_with_an_overlap(fresh: bootstrap.Hub) -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_without_an_overlap_the_old_signing_key_is_removed_at_once() -> None:
+def test_a_signing_key_rotation_without_an_overlap_removes_the_old_key() -> None:
     done("keys", "init")
     rotated = done("keys", "rotate-signing", "--overlap", "0")
 
@@ -1267,7 +1267,7 @@ def test_a_given_stage_or_endpoint_overrides_the_local_stack(stack_file: Path, n
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"pid": null, "environment": {}}', '{"pid": 1}'])
-def test_without_a_running_stack_the_error_names_make_run(tmp_path: Path, content: str | None) -> None:
+def test_the_error_of_a_command_without_a_running_stack_names_make_run(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "stack.json"
     if content is not None:
         path.write_text(content)

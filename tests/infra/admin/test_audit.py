@@ -52,7 +52,7 @@ def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[di
     return file, made["digest"], lines
 
 
-def test_the_audit_trail_lists_every_changing_command_with_its_author(causeway: Causeway, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_every_changing_command_with_the_author(causeway: Causeway, tmp_path: Path) -> None:
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "show", consent_id)
     done("consents", "revoke", consent_id)
@@ -120,7 +120,7 @@ def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path:
 
 
 def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
-    """Return the log lines that are found for a period whose last second contains the only log line."""
+    """Return the log lines found in a period that ends in the same second as the only log line."""
     path = tmp_path / "other.jsonl"
     path.write_text(json.dumps({"message": "consent ended", "timestamp": timestamp(end)}), "utf-8")
     return list(LocalLog(path).search(["consent ended"], end - 60, end))
@@ -133,7 +133,9 @@ def test_audit_export_includes_a_change_of_the_current_second(causeway: Causeway
 
 
 @pytest.mark.parametrize("until", ["1h", "2h"])
-def test_an_audit_period_that_ends_before_it_begins_is_rejected(causeway: Causeway, tmp_path: Path, until: str) -> None:
+def test_an_audit_period_with_an_end_before_the_beginning_is_rejected(
+    causeway: Causeway, tmp_path: Path, until: str
+) -> None:
     out = tmp_path / "audit.jsonl"
 
     assert refused("audit", "export", "--since", "1h", "--until", until, "--out", str(out)) == (
@@ -161,7 +163,7 @@ def test_the_audit_trail_lists_client_changes_and_revealed_card_data(causeway: C
     assert [line["at"] for line in lines[:-1]] == sorted(line["at"] for line in lines[:-1])
 
 
-def test_the_audit_trail_lists_all_audit_log_lines_with_their_author(causeway: Causeway, tmp_path: Path) -> None:
+def test_the_audit_trail_lists_all_audit_log_lines_with_the_author(causeway: Causeway, tmp_path: Path) -> None:
     for message in audit.LOGGED:
         log.audit(message, by="somebody")
 
@@ -270,8 +272,11 @@ def test_an_unreadable_audit_file_is_reported_with_path_and_reason(tmp_path: Pat
     assert refused("audit", "verify", str(tmp_path)) == f"{tmp_path} cannot be read: Is a directory"
 
 
-def test_the_operator_log_records_all_commands_except_read_only_ones() -> None:
-    """The name of a command determines whether the command is recorded. List each new read-only command here."""
+def test_the_operator_log_records_all_commands_except_read_only_commands() -> None:
+    """The name of a command determines whether the command is recorded. Add the name of each new read-only command to
+    this
+    test.
+    """
     names = [command.name or "" for command in program.registered_commands]
     for group in (each.typer_instance for each in program.registered_groups):
         assert group is not None

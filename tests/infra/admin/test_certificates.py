@@ -86,7 +86,7 @@ def test_certificates_issue_is_refused_in_production(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_certificates_issue_into_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
+def test_certificates_issue_with_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     assert "cannot be written to" in refused("certificates", "issue", "--out", str(tmp_path / "file"), *TPP)

@@ -20,7 +20,7 @@ EXAMPLE = "docs/guides/customers.yaml"
 
 @pytest.fixture(autouse=True)
 def bank(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleBank]:
-    """Connect the commands with a demonstration bank that has its own table."""
+    """Connect the commands with a demonstration bank that has a separate table."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         found = SingleBank("one", mock)
         monkeypatch.setattr(connection, "connect", lambda: found)
@@ -70,7 +70,7 @@ def test_customer_commands_print_tables_and_messages(path: Path) -> None:
     assert run("customers", "delete", "noor").stdout == "noor was deleted at DEMODEF1.\n"
 
 
-def test_customers_load_reports_all_faults_and_loads_nothing(path: Path) -> None:
+def test_customers_load_reports_all_errors_of_a_file_and_loads_nothing(path: Path) -> None:
     path.write_text(customer_file(customer(), customer("ada", [account("61000002", balance="1.2345")])))
     assert refused("customers", "load", str(path)) == (
         "customers.1.id is the name of a built-in customer; "

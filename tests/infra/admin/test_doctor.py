@@ -34,7 +34,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lost(causeway: Causeway) -> str:
-    """Delete the consent of an approved request whose event is due. Return the consent's id."""
+    """Delete the consent of an approved request that has an event to deliver. Return the consent's id."""
     causeway.tpp.set_events_url()
     consent_id = str(causeway.tpp.tokens(1)["consent_id"])
     causeway.hub.store.delete(*consent_key(consent_id))
@@ -92,7 +92,7 @@ def test_each_finding_of_a_json_doctor_report_has_a_remedy(causeway: Causeway, l
 
 
 @pytest.mark.parametrize("options", [(), ("--mend",)])
-def test_an_interrupted_doctor_run_keeps_its_findings_and_prints_the_resume_position(
+def test_an_interrupted_doctor_run_prints_the_findings_and_the_resume_position(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     fail_at(causeway, monkeypatch, "authorizations", KeyboardInterrupt())
@@ -109,7 +109,9 @@ def test_an_interrupted_doctor_run_keeps_its_findings_and_prints_the_resume_posi
     assert (report["good"], report["next"], len(report["findings"])) == (False, "authorizations", 0 if options else 2)
 
 
-def test_a_failed_doctor_run_keeps_its_findings(causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_doctor_run_prints_the_findings(
+    causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fail_at(causeway, monkeypatch, "authorizations", Throttled("ThrottlingException"))
 
     text, document = run("doctor"), run("doctor", "--json")
@@ -143,7 +145,7 @@ def test_a_record_changed_during_a_doctor_repair_is_left_for_the_next_run(
     assert "1 inconsistent: 0 mended, 1 is left for another --mend, 0 are left for you." in report
 
 
-def test_doctor_reports_a_stored_card_api_response_once_with_its_missing_record(causeway: Causeway) -> None:
+def test_doctor_reports_the_missing_record_of_a_stored_card_api_response_once(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.card(request_reference_id=issuer.reference())
     causeway.hub.store.delete(*Card.key(card.card_id))
@@ -153,7 +155,7 @@ def test_doctor_reports_a_stored_card_api_response_once_with_its_missing_record(
     assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
 
 
-def test_doctor_reports_an_authorization_without_its_ledger_row_with_account_and_row(causeway: Causeway) -> None:
+def test_doctor_reports_account_and_row_of_an_authorization_without_a_ledger_row(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.spendable(10_00)
     issuer.clearing(issuer.purchase(card.card_id, 5_00), 5_00)
@@ -167,13 +169,13 @@ def test_doctor_reports_an_authorization_without_its_ledger_row_with_account_and
 
 
 def findings_of(check: str) -> list[str]:
-    """Return the items that a doctor report lists for a check."""
+    """Return the items that a doctor report lists for one check."""
     report = json.loads(run("doctor", "--json").stdout)
     return [each["item"] for each in report["findings"] if each["check"] == check]
 
 
 def fail_at(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, table: str, error: BaseException) -> None:
-    """Raise an error when the doctor run reads a table."""
+    """Make the doctor run raise an error when the run reads a table."""
     scan_page = causeway.hub.store.scan_page
 
     def scan(name: str, after: Item | None, limit: int) -> Page:

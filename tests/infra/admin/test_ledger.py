@@ -47,7 +47,7 @@ class Money:
         return self.issuer.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
 
     def pay(self, amount: int, **members: Any) -> int:
-        """Send an external payment, whose state is then pending. Return the payment's id."""
+        """Send an external payment, which is then pending. Return the payment's id."""
         sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
         return int(self.issuer.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
 
@@ -141,7 +141,7 @@ def test_page_and_batch_sizes_do_not_change_the_ledger_verification(
 def test_ledger_verify_retries_reads_with_lost_responses(
     money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
-    """Each read loses its first ``lost`` responses."""
+    """The first ``lost`` responses to each read are lost."""
     whole, real = done("ledger", "verify"), Store.call_once
     sent: Counter[str] = Counter()
 
@@ -247,7 +247,7 @@ def removing(key: Callable[[Money], Item]) -> Tamper:
 
 
 def void(_: object) -> None:
-    """Discard the result."""
+    """Discard the argument."""
 
 
 def the_account(money: Money) -> Item:
@@ -400,7 +400,7 @@ def test_ledger_verify_prints_an_inconsistency_with_cause_and_time_of_the_row(mo
     )
 
 
-def test_ledger_verify_for_one_account_checks_the_other_accounts_of_its_movements(money: Money) -> None:
+def test_ledger_verify_for_one_account_checks_all_accounts_of_each_movement(money: Money) -> None:
     forged_row(money)
     alone = str(money.payer)
 
@@ -415,15 +415,18 @@ def test_ledger_verify_for_one_account_checks_the_other_accounts_of_its_movement
 
 
 def test_ledger_verify_includes_a_movement_made_after_the_account_was_read(money: Money) -> None:
-    """The account is read before a payment is made. The account's rows are read after the payment."""
+    """The verification reads the account before a payment is made, and the account's rows after the payment."""
     with money.issuer.causeway.meanwhile("query", lambda: money.pay(700)):
         found = done("ledger", "verify", "--account", str(money.payer))
 
     assert (found["good"], found["rows"]) == (True, 7)
 
 
-def test_ledger_verify_accepts_a_payment_settled_before_its_record_is_read(money: Money) -> None:
-    """The ledger rows contain held money. The payment's record is read after the settlement and holds no money."""
+def test_ledger_verify_accepts_a_payment_settled_before_the_payment_record_is_read(money: Money) -> None:
+    """The verified ledger rows contain held money. The payment's record is read after the settlement and contains no
+    held
+    money.
+    """
     payment, store = pending(money).id, money.issuer.hub.store
     real = store.batch_get
 
@@ -493,7 +496,9 @@ def test_ledger_show_prints_the_entries_of_the_account_first(money: Money) -> No
 
 
 def test_ledger_verify_accepts_an_account_without_a_row_counter(causeway: Causeway) -> None:
-    """The item of an account older than the ledger has no row counter, and the account has no rows."""
+    """The stored item of an account that is older than the ledger has no row counter, and the account has no ledger
+    rows.
+    """
     account = Issuer(causeway).account()
     key = {"owner": f"account#{account}", "part": "account"}
     causeway.hub.store.update("cards", key, remove=["movements", "last_at"])
@@ -511,7 +516,7 @@ def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Ca
 
 @pytest.mark.dynamodb
 @pytest.mark.faults
-def test_ledger_verify_succeeds_while_several_processes_move_money(money: Money) -> None:
+def test_ledger_verify_succeeds_during_payments_of_several_processes(money: Money) -> None:
     """Payments are made, settled, returned and rejected during the verification."""
     before = ledger_verification.prove_ledger(money.issuer.hub.store).rows
     movers = [replace(money, issuer=each) for each in processes(money.issuer)[:3]]

@@ -26,7 +26,9 @@ TURNS = 6
 
 @dataclass
 class Spent:
-    """An account that received 1000.00 EUR. ``held`` and ``over`` are authorizations, ``bought`` is a transaction."""
+    """An account that received 1000.00 EUR. ``held`` and ``over`` are authorization ids, and ``bought`` is a
+    transaction id.
+    """
 
     issuer: Issuer
     card: NewCard
@@ -219,9 +221,10 @@ def test_ledger_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spe
     assert reserved.startswith("account 99: there is no such account, but dispute")
 
 
-def test_ledger_verify_accepts_a_hold_reversed_before_its_record_is_read(spent: Spent) -> None:
-    """The ledger rows contain money held for the authorization. Its record is read after the reversal and holds no
-    money.
+def test_ledger_verify_accepts_a_hold_reversed_before_the_hold_record_is_read(spent: Spent) -> None:
+    """The verified ledger rows contain money held for the authorization. The record of the authorization is read after
+    the
+    reversal and contains no held money.
     """
     store, issuer = spent.issuer.hub.store, spent.issuer
     real = store.batch_get

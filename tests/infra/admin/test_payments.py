@@ -20,7 +20,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def unknown(causeway: Causeway) -> Pisp:
-    """Send a payment whose bank call times out. Return the TPP that sent the payment."""
+    """Send a payment for which the call to the bank times out. Return the TPP that sent the payment."""
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     assert pisp.pay().status == 502
@@ -63,7 +63,7 @@ def test_payments_resolve_with_a_payment_id_accepts_the_order(causeway: Causeway
     assert pisp.status_of_order().body["payment_id"] == "P-7"
 
 
-def test_payments_resolve_not_accepted_settles_the_order(causeway: Causeway) -> None:
+def test_payments_resolve_with_not_accepted_settles_the_order(causeway: Causeway) -> None:
     pisp = unknown(causeway)
 
     assert "does not have it" in run(*settle(pisp, "--not-accepted")).output

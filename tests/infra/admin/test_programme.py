@@ -305,7 +305,7 @@ def test_programme_load_prints_the_events_secret_after_the_credentials(path: Pat
     assert told.index("access_api_key") < told.index("These parts are shown") < told.index("The secret of its events")
 
 
-def test_the_events_secret_of_a_manager_is_rotated_with_an_overlap_or_at_once(causeway: Causeway, path: Path) -> None:
+def test_the_events_secret_of_a_manager_is_rotated_with_or_without_an_overlap(causeway: Causeway, path: Path) -> None:
     new = manager(events_url=EVENTS_URL)
     first = load(path, new)["managers"][0]["events_secret"]
 
@@ -323,7 +323,7 @@ def test_rotate_events_secret_without_an_events_url_is_refused() -> None:
     assert refused("programme", "rotate-events-secret", "2").startswith("programme manager 2 has no Events URL")
 
 
-def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_one(causeway: Causeway, path: Path) -> None:
+def test_rotate_key_adds_a_credential_key_and_drop_key_removes_the_older_key(causeway: Causeway, path: Path) -> None:
     new = manager()
     first = load(path, new)["managers"][0]["credentials"]["app"]
     assert refused("programme", "drop-key", str(new["id"]), "app").startswith("app has only one live key")

@@ -1,4 +1,4 @@
-"""Retention of personal data: the documented table is complete. The commands remove only permitted data."""
+"""Retention of personal data: the documented table lists all data, and the commands remove only permitted data."""
 
 import json
 from typing import Any
@@ -160,7 +160,7 @@ def email(causeway: Causeway) -> str:
     return email
 
 
-def test_erase_user_removes_the_user_with_sessions_and_journeys(causeway: Causeway, email: str) -> None:
+def test_erase_user_removes_the_user_with_sessions_and_authorization_journeys(causeway: Causeway, email: str) -> None:
     person = WebUser.signed_in(causeway, email)
     members = {"client_id": causeway.tpp.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
     causeway.hub.website.journeys.begin(email, "state", members, None)
@@ -205,7 +205,7 @@ def test_erase_user_refuses_a_user_with_an_unarchived_client(causeway: Causeway,
 
 
 def ended_holder(causeway: Causeway) -> tuple[Issuer, int, int]:
-    """Create a holder with a closed account and a blocked card. Return the ids of holder and card."""
+    """Create a holder with a closed account and a blocked card. Return the ids of the holder and the card."""
     issuer = Issuer(causeway)
     made = issuer.card_in("A", card_virtual=0)
     issuer.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")

@@ -36,7 +36,7 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 @pytest.fixture
 def measured(causeway: Causeway) -> Causeway:
-    """Store a downtime of one minute for bank Alpha and a daily report of bank Beta."""
+    """Store one minute of downtime for bank Alpha, and a daily report of bank Beta."""
     store_calls(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
     return causeway
@@ -148,7 +148,7 @@ def test_statistics_commands_refuse_an_unknown_bank(command: str) -> None:
     assert refused("statistics", command, *options) == "there are no data about NOSUCH2L for these days"
 
 
-def test_a_registered_bank_without_records_has_an_empty_list() -> None:
+def test_statistics_commands_return_an_empty_list_for_a_bank_without_records() -> None:
     assert done("statistics", "show", "--bank", BETA)["days"] == []
     assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
 

@@ -1,4 +1,4 @@
-"""Trace of a request: the request's log lines, the called banks, the deliveries and the records."""
+"""The trace of a request contains the request's log lines, the called banks, the deliveries and the records."""
 
 import json
 from collections.abc import Iterator
@@ -135,7 +135,7 @@ def test_trace_shows_the_consent_of_an_access_token_and_the_authorization_of_a_r
     assert [consent["status"] for consent in done("trace", read)["consents"]] == ["authorised"]
 
 
-def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Causeway) -> None:
+def test_trace_finds_a_delivery_without_a_causing_request_by_the_delivery_id(causeway: Causeway) -> None:
     causeway.queued()
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events_url="https://tpp.example.com/events")
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(made.client)
@@ -147,7 +147,7 @@ def test_trace_finds_a_delivery_without_a_causing_request_by_its_id(causeway: Ca
 
 
 def test_trace_shows_records_without_secrets(causeway: Causeway) -> None:
-    """Only listed members are printed, so members that are added later are omitted."""
+    """The trace prints only listed members, so members that are added later are omitted."""
     request_id, state = new_uuid(), "the-state-of-the-tpp"
     consented = causeway.psu.approve(1, state=state)
     authorizations, consents = (list(causeway.hub.store.scan(table)) for table in ("authorizations", "consents"))
@@ -209,7 +209,7 @@ def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: 
 def test_trace_finds_lines_after_the_clock_was_moved(
     causeway: Causeway, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
-    """Log lines have the real time."""
+    """Log lines contain the real time, not the business time."""
     request_id = revoked(causeway, bearer)
     traced = done("trace", request_id)
     monkeypatch.setattr(causeway.hub, "clock", MovedClock(causeway.clock, lambda: 36_500 * 24 * 3600))
@@ -248,7 +248,7 @@ def test_trace_help_shows_an_example_and_the_json_option() -> None:
 
 
 class FakeLogs:
-    """CloudWatch Logs with two entries per page."""
+    """A fake CloudWatch Logs client with two log entries per page."""
 
     def __init__(self, groups: dict[str, list[str]]) -> None:
         self._groups = groups
@@ -321,7 +321,7 @@ def test_stage_log_search_finds_lines_of_a_period_by_message() -> None:
     assert (logs.asked[0]["startTime"], logs.asked[0]["endTime"]) == (start * 1000, (start + 6) * 1000)
 
 
-def test_stage_log_calls_are_valid_for_cloudwatch_logs(resources: None) -> None:
+def test_the_calls_of_the_stage_log_are_valid_for_cloudwatch_logs(resources: None) -> None:
     boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
     log_of_stage = stage_log("causeway-dev")
 

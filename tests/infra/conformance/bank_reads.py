@@ -18,7 +18,7 @@ Members = dict[str, Any]
 
 
 class BankReads:
-    """Reads of one account in either version of the protocol."""
+    """The responses to reads of one account in either version of the protocol."""
 
     def __init__(self, version: Version) -> None:
         self.version = version

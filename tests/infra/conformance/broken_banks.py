@@ -62,7 +62,7 @@ class Broken:
 
 class AnswersAfterTheEnd(SmallBank):
     def end(self, token: str) -> None:
-        """Do not end the consent."""
+        """Leave the consent active."""
 
 
 class IgnoresScopes(SmallBank):

@@ -15,7 +15,7 @@ class AcceptsAnySignature(SmallBank):
 
 
 class AcceptsSignaturesOfOtherBytes(SmallBank):
-    """A bank that also accepts signatures over the body with a trailing line break."""
+    """A bank that accepts signatures over the body, with or without an additional line break at the end."""
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         return super().accepts_signature(body, given) or super().accepts_signature(body + b"\n", given)
@@ -65,7 +65,7 @@ class AcceptsAnyToken(SmallBank):
 
 
 class FindsTokens(SmallBank):
-    """A bank that accepts a token if ``is_like`` returns true for this token and the token of a consent."""
+    """A bank that accepts a token if ``is_like`` returns true for the given token and the token of any consent."""
 
     def is_like(self, given: str, token: str) -> bool:
         raise NotImplementedError
@@ -138,7 +138,7 @@ class IgnoresPageSize(SmallBank):
 
 
 class CountsPendingInPages(SmallBank):
-    """A conforming bank whose ``page_size`` counts booked and pending transactions together."""
+    """A conforming bank in which ``page_size`` counts booked and pending transactions together."""
 
     def transactions_2(self, asked: Members) -> Members:
         size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))

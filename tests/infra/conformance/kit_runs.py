@@ -1,4 +1,4 @@
-"""Runs the conformance kit in this process against the small test bank. The simulated PSU decides at once.
+"""Runs of the conformance kit in this process against the small test bank. The simulated PSU decides immediately.
 
 The kit and the bank call each other without connections, except within ``connected``.
 """
@@ -43,11 +43,11 @@ from tests.kit.time import PATIENCE_SECONDS
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
-"""Reports and arrivals come before the PSU is done, or never."""
+"""The time limits of the kit. A report or an arrival comes before the PSU has decided, or does not come at all."""
 
 
 class InstantPsu:
-    """A simulated PSU who opens the bank's page and decides at once."""
+    """A simulated PSU who opens the bank's page and decides immediately."""
 
     def __init__(self, bank: SmallBank) -> None:
         self._bank = bank
@@ -69,7 +69,10 @@ class InstantPsu:
 
 
 class Direct(Outbound):
-    """Passes the kit's calls to the bank. Passes the calls of the bank and the browser to the hub or the bank."""
+    """A replacement for HTTP that passes calls of the kit to the bank, and calls of the bank and the browser to the hub
+    or the
+    bank.
+    """
 
     hub: Hub
 
@@ -197,7 +200,7 @@ def run_kit(bank: SmallBank, only: str = "") -> Run:
 
 
 def run_mandatory(bank: SmallBank, check_id: str) -> Run:
-    """Run all mandatory checks and one further check."""
+    """Run all mandatory checks and one additional check."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
     return run_checks(session_with(bank), chosen)
 
@@ -241,7 +244,7 @@ def named_checks(reason: str) -> list[str]:
 
 
 def dead_ends(run: Run, known: set[str]) -> list[tuple[str, str]]:
-    """Return the skipped checks whose reason names an unknown check or a check that passed."""
+    """Return the skipped checks with a reason that names an unknown check or a check that passed."""
     outcomes = {each.check.check_id: each.outcome for each in run.results}
     return [
         (each.check.check_id, each.problem)

@@ -1,4 +1,4 @@
-"""A conforming test bank of either protocol version. Faulty banks override one of its methods."""
+"""A conforming test bank of either protocol version. Faulty banks override one of the methods."""
 
 import secrets
 import threading
@@ -26,9 +26,9 @@ API_KEY = "SMALLGB2.the-key-of-the-small-bank"
 KEY = signatures.load_private_key(signatures.generate_private_pem())
 OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
 Decision = Callable[[bool], str]
-"""A PSU's decision: from whether it approves to the URL of a redirect."""
+"""A function that takes whether the PSU approves, and returns the redirect URL."""
 Fetch = Callable[[str, str, Mapping[str, str], bytes], "Answer"]
-"""A request: method, URL, headers and body."""
+"""A function that sends a request with a method, a URL, headers and a body."""
 STATUSES: Mapping[Version, Mapping[str, Any]] = {
     v1_version.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
     v2_version.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
@@ -61,7 +61,7 @@ class Answer:
 
 
 class HubRefused(Exception):
-    """The hub has rejected a call."""
+    """Raised if the hub rejects a call."""
 
 
 class SmallBank(BankReads):
@@ -155,7 +155,7 @@ class SmallBank(BankReads):
         return str(uuid.uuid4())
 
     def pays_in(self, currency: str) -> bool:
-        """Return whether orders in a currency are accepted."""
+        """Return whether the bank accepts orders in a currency."""
         return currency == CURRENCY
 
     # -- calls to the hub
@@ -190,7 +190,7 @@ class SmallBank(BankReads):
         return self.answer(path, headers, body)
 
     def show(self, path: str) -> Answer:
-        """Return the consent page. Its only content is the address of the form."""
+        """Return the consent page. The page contains only the address of the form."""
         if not path.startswith("/consent?"):
             return Answer(404, b"", {})
         return Answer(200, f"/decide/{self.arrive(path)}".encode(), {"Content-Type": "text/plain"})
@@ -226,7 +226,7 @@ class SmallBank(BankReads):
         return secret
 
     def end_all(self) -> Answer:
-        """End all consents at the bank in the same way as a PSU."""
+        """End all consents at the bank, as a PSU would do."""
         while self.consents:
             self.tell_end(self.consents.popitem()[0])
         return Answer(204, b"", {})

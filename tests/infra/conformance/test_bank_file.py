@@ -56,7 +56,7 @@ def test_a_minimal_bank_file_has_the_documented_defaults() -> None:
     assert (bank.not_offered, bank.ca_file) == (frozenset(), None)
 
 
-def test_bank_file_keys_are_pem_text_or_paths_beside_the_file(tmp_path: Path) -> None:
+def test_bank_file_keys_are_pem_text_or_paths_relative_to_the_file(tmp_path: Path) -> None:
     (tmp_path / "hub.pem").write_text(PEM, "ascii")
     (tmp_path / "bank.yaml").write_text(MINIMAL + "hub: {private_key: hub.pem}\n", "utf-8")
     bank = bank_file.read(tmp_path / "bank.yaml")
@@ -118,7 +118,7 @@ def test_the_bank_file_of_the_guide_is_valid(tmp_path: Path) -> None:
         (MINIMAL + "ca_file: none.pem", ("ca_file names a file that does not exist",)),
     ],
 )
-def test_every_error_of_a_bank_file_is_reported_with_its_location(text: str, said: tuple[str, ...]) -> None:
+def test_every_error_of_a_bank_file_is_reported_with_the_location(text: str, said: tuple[str, ...]) -> None:
     if not said:
         bank_file.parse(text, Path())
         return
@@ -142,7 +142,7 @@ def test_several_errors_of_a_bank_file_are_reported_together() -> None:
         (lambda pem: PEM, "this is not a PEM public key"),
     ],
 )
-def test_the_error_for_an_unusable_key_names_the_key_without_quoting_it(
+def test_the_error_for_an_unusable_key_contains_the_member_name_but_no_key_content(
     break_key: Callable[[str], str], said: str
 ) -> None:
     pem = break_key(PUBLIC)

@@ -1,4 +1,4 @@
-"""Each broken bank fails the check of its fault and no other mandatory check."""
+"""Each broken bank fails the check that detects the bank's fault, and no other mandatory check."""
 
 from fnmatch import fnmatchcase
 
@@ -12,7 +12,7 @@ from tests.infra.conformance.kit_runs import dead_ends, failed_checks, result_of
 @pytest.mark.parametrize(
     "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
 )
-def test_each_broken_bank_fails_only_the_check_of_its_fault(broken: Broken) -> None:
+def test_each_broken_bank_fails_only_the_check_that_detects_the_fault(broken: Broken) -> None:
     run = run_mandatory(broken.bank(broken.version), broken.caught_by)
 
     caught = result_of(run, broken.caught_by)

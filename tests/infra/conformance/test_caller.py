@@ -1,4 +1,4 @@
-"""Tests of the calls that the conformance kit makes to the bank."""
+"""The calls of the conformance kit to the bank: headers, retries, timeouts, and recorded exchanges."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ WEBHOOK = VERSIONS[2].relayed["accounts"]
 
 
 class Answers(Outbound):
-    """Returns prepared responses in order."""
+    """A fake bank connection that returns prepared responses in order."""
 
     def __init__(self, *replies: Reply | Exception) -> None:
         super().__init__(public_only=False)
@@ -72,7 +72,7 @@ def test_conformance_kit_calls_fail_after_repeated_429_responses() -> None:
     assert call.reply.status == 429
 
 
-def test_a_conformance_kit_webhook_call_that_times_out_is_paused() -> None:
+def test_the_conformance_kit_pauses_a_webhook_after_a_timeout() -> None:
     made = caller(Answers(TimedOut("no answer came in time")), [])
     call = made.send(WEBHOOK, {}, token=None)
 

@@ -43,7 +43,7 @@ def bank() -> Iterator[SmallBank]:
 
 
 def write(bank: SmallBank, folder: Path, more: str = "") -> Path:
-    """Write the bank file. A script decides for the PSU."""
+    """Write the bank file. A script makes the decisions of the PSU."""
     port = free_port()
     bank.hub = f"http://127.0.0.1:{port}"
     (folder / "psu.py").write_text(PSU, "utf-8")
@@ -57,7 +57,7 @@ def run(file: Path, folder: Path, *arguments: str) -> int:
     return main([str(file), "--output", str(folder / "reports"), *arguments])
 
 
-def test_a_conforming_bank_exits_with_0_and_three_reports(
+def test_the_command_for_a_conforming_bank_exits_with_0_and_writes_three_reports(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen = "accounts,consent,cancel,payment-single.confirmed-report,end-at-bank"
@@ -73,7 +73,7 @@ def test_a_conforming_bank_exits_with_0_and_three_reports(
         assert f"{tmp_path}/reports/{name}" in said
 
 
-def test_a_failed_mandatory_conformance_check_exits_with_1_and_an_explanation(
+def test_a_failed_mandatory_conformance_check_exits_with_1_and_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(AcceptsAnySignature(VERSIONS[2])) as bank:
@@ -132,7 +132,7 @@ def test_failed_advisory_conformance_checks_exit_with_0(bank: SmallBank, tmp_pat
     assert (check["level"], check["outcome"]) == ("advice", "failed")
 
 
-def test_an_invalid_bank_file_exits_with_2_and_one_fault_per_line(
+def test_an_invalid_bank_file_exits_with_2_and_prints_one_error_per_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bank.yaml").write_text("version: 3\nbic: x\n", "utf-8")

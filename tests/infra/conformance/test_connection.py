@@ -22,7 +22,7 @@ CHECKS = {check.check_id: check for check in connection.checks(VERSIONS[2])}
 
 @contextmanager
 def tls_server(authority: DevelopmentCa, oldest: ssl.TLSVersion) -> Iterator[str]:
-    """Run a server that completes TLS handshakes. Yield its address."""
+    """Run a server that completes TLS handshakes. Yield the address of the server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.server_files())
     context.set_ciphers("DEFAULT:@SECLEVEL=0")

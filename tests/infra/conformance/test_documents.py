@@ -14,7 +14,7 @@ from tests.kit.documents import ROOT, rows, section, tables
 
 TEXT = (ROOT / "docs/concepts/bank-conformance.md").read_text("utf-8")
 TOGETHER = ("customer.accounts", "payment.creditor")
-"""Members whose own members stand in their row."""
+"""Members of the bank file that the document describes in one table row, together with their own members."""
 
 
 def members(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, Any]]:
@@ -66,5 +66,5 @@ def test_docs_list_the_reports_and_exit_codes_of_the_kit() -> None:
     assert re.findall(r"^\| ([0-9]) ", told, re.MULTILINE) == ["0", str(FAILED), str(COULD_NOT_RUN)]
 
 
-def test_lines_outside_of_tables_have_at_most_150_characters() -> None:
+def test_docs_have_at_most_150_characters_per_line_outside_tables() -> None:
     assert [line for line in TEXT.splitlines() if len(line) > 150 and not line.startswith("|")] == []

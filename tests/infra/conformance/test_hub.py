@@ -26,7 +26,7 @@ from tests.kit.time import ManualClock
 
 
 class Caller:
-    """A bank that calls the hub of the conformance kit."""
+    """A bank that calls the conformance kit's hub."""
 
     def __init__(self, version: Version) -> None:
         self.version = version
@@ -39,9 +39,9 @@ class Caller:
     def call(
         self, path: str, members: Any, *, body: bytes | None = None, method: str = "POST", **headers: str | None
     ) -> tuple[int, Any]:
-        """Return status and members of a response.
+        """Return the status and the members of a response.
 
-        ``headers`` have underscores in their names. ``None`` omits a header.
+        The names of ``headers`` contain underscores. ``None`` omits a header.
         """
         named = self.version.in_spelling(members) if isinstance(members, dict) else members
         sent = json.dumps(named).encode() if body is None else body
@@ -57,7 +57,7 @@ class Caller:
         return answer.status, json.loads(answer.body)
 
     def code(self, path: str, members: Any, **variation: Any) -> tuple[int, Any]:
-        """Return the status and the error code of a rejection, and the first additional code if there is one."""
+        """Return the status and the error code of a rejection, and the first additional code if there is any."""
         status, found = self.call(path, members, **variation)
         more = found.get("additionalErrors")
         code = found[self.version.answers.code]
@@ -123,7 +123,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("variation", "expected"), REFUSALS)
-def test_the_conformance_hub_rejects_calls_in_the_order_and_with_the_codes_of_the_hub(
+def test_the_conformance_hub_checks_calls_in_the_order_and_with_the_codes_of_the_hub(
     caller: Caller, variation: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     members = {"request_url": caller.open().request.request_url}
@@ -138,7 +138,7 @@ def test_a_missing_signature_is_refused_if_the_version_demands_signatures(caller
     assert status == (400 if caller.version.signature_required else 200)
 
 
-def test_a_bank_signature_with_another_key_is_rejected_with_the_tried_keys(caller: Caller) -> None:
+def test_the_rejection_of_a_signature_with_an_unknown_key_lists_the_keys_tried(caller: Caller) -> None:
     body = b"{}"
     _, found = caller.call("/init_authorization", {}, body=body, x_signature=signatures.sign(OTHER_KEY, body))
 
@@ -156,7 +156,7 @@ MEMBERS = [
 
 
 @pytest.mark.parametrize(("path", "members", "expected"), MEMBERS)
-def test_invalid_members_of_a_bank_call_return_their_error_codes(
+def test_invalid_members_of_a_bank_call_return_the_documented_error_codes(
     caller: Caller, path: str, members: dict[str, Any], expected: dict[int, Any]
 ) -> None:
     status, code = caller.code(path, members)
@@ -177,7 +177,7 @@ def test_fewer_scopes_missing_accounts_and_a_second_consent_are_refused(caller: 
     ]
 
 
-def test_a_duplicate_request_id_returns_the_first_response_and_refuses_another_body(caller: Caller) -> None:
+def test_a_duplicate_request_id_returns_the_first_response_only_for_an_equal_body(caller: Caller) -> None:
     opened, request_id = caller.open(), new_uuid()
     good = {"request_url": opened.request.request_url, "scopes": list(opened.request.scopes), "ibans": [IBAN]}
     first = caller.call("/consent", good, x_request_id=request_id)
@@ -204,7 +204,7 @@ def test_unknown_actions_of_the_conformance_hub_return_401(caller: Caller) -> No
     assert caller.code("/consent", {}, method="PUT") == refused
 
 
-def test_an_early_status_report_is_refused_and_counted_when_the_payment_is_known(caller: Caller) -> None:
+def test_a_status_report_before_the_payment_response_is_refused_and_later_counted(caller: Caller) -> None:
     status = next(iter(caller.version.statuses.meanings))
     members = {"payment_id": "4711", "payment_status": status}
     early = caller.call("/payments/status", members)[0]

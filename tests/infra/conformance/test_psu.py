@@ -1,4 +1,4 @@
-"""PSU actions in a conformance run: the command with its exit codes, and the person in a browser."""
+"""PSU actions in a conformance run: the PSU command with its exit codes, and a person in a browser."""
 
 import sys
 import time
@@ -48,7 +48,7 @@ def test_exit_code_3_of_the_psu_command_means_not_supported(tmp_path: Path) -> N
     assert outcome == PsuOutcome("unsupported", "no such page")
 
 
-def test_another_exit_code_of_the_psu_command_is_a_failure_with_its_output(tmp_path: Path) -> None:
+def test_an_unknown_exit_code_of_the_psu_command_is_a_failure_with_the_output(tmp_path: Path) -> None:
     outcome = script(tmp_path, "import sys; sys.exit('the form is gone')").act(TASK)
 
     assert outcome.state == "failed"
@@ -63,7 +63,7 @@ def test_long_output_of_the_psu_command_is_cut_at_the_start_of_a_line(tmp_path: 
     assert others[-1] == "line 00299"
 
 
-def test_long_psu_command_output_without_line_breaks_is_cut_at_its_beginning(tmp_path: Path) -> None:
+def test_long_psu_command_output_without_line_breaks_is_cut_at_the_beginning(tmp_path: Path) -> None:
     outcome = script(tmp_path, "print('x' * 3000 + 'end')\nraise SystemExit(1)").act(TASK)
 
     assert outcome.text.splitlines()[1] == "x" * 1997 + "end"
@@ -110,7 +110,7 @@ def test_exit_code_3_skips_the_check_and_exit_code_1_fails_the_check(code: str, 
 
 
 class _Waiting:
-    """A substitute for the hub's wait that advances a manual clock."""
+    """A replacement for the hub's wait that advances a manual clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

@@ -19,7 +19,9 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 class SignsReportsWithAnotherKey(SmallBank):
-    """A bank that signs status reports with another key. After a rejection, the bank does not redirect the browser."""
+    """A bank that signs status reports with an unregistered key. After a rejection, the bank does not redirect the
+    browser.
+    """
 
     def call(self, path: str, **members: Any) -> Members:
         before = self.signing_key
@@ -70,7 +72,7 @@ def test_checks_blocked_by_a_rejected_status_report_name_the_signature_check() -
 
 
 def waits(session: Any) -> list[float]:
-    """Record the waiting times of the conformance kit that end without the expected call."""
+    """Record each waiting time of the conformance kit that ends without the expected call."""
     agreed: list[float] = []
     before = session.hub.wait_for
 
@@ -97,7 +99,7 @@ def test_the_conformance_kit_waits_only_once_for_a_bank_without_status_reports(v
     assert {each.skip for each in results[1:]} == {"blocked"}
 
 
-def test_final_status_is_skipped_without_a_status_report() -> None:
+def test_the_final_status_check_is_skipped_without_a_status_report() -> None:
     (result,) = run_kit(ReportsNothing(VERSIONS[2]), "payment-single.final-status").results
 
     assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")

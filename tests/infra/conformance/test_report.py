@@ -1,4 +1,4 @@
-"""Conformance reports in JSON, JUnit XML and HTML."""
+"""Conformance reports are written as JSON, JUnit XML and HTML."""
 
 import json
 from dataclasses import replace
@@ -111,7 +111,7 @@ def test_a_blocked_conformance_check_is_an_error_in_junit() -> None:
     assert "could not be made" in report_html.render(run)
 
 
-def test_a_run_with_only_failed_advisory_checks_has_not_failed() -> None:
+def test_a_run_in_which_only_advisory_checks_fail_is_successful() -> None:
     advised = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], EXAMPLE_RUN.results[2]))
 
     assert EXAMPLE_RUN.has_failed

@@ -1,4 +1,4 @@
-"""Selection of the conformance checks to run."""
+"""The selection of conformance checks by id, group or pattern."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def ids(only: str) -> list[str]:
     return [check.check_id for check in select(CHECKS, only)]
 
 
-def test_without_a_selection_all_conformance_checks_run() -> None:
+def test_all_conformance_checks_run_without_a_selection() -> None:
     assert select(CHECKS, "") == CHECKS
 
 
@@ -25,7 +25,7 @@ def test_an_empty_selection_of_checks_is_rejected(only: str) -> None:
         select(CHECKS, only)
 
 
-def test_an_unknown_check_id_or_group_suggests_the_most_similar_one() -> None:
+def test_the_error_for_an_unknown_check_id_or_group_suggests_the_most_similar_name() -> None:
     with pytest.raises(UnknownChecks) as found:
         select(CHECKS, "accounts.answer-fom,acounts")
 
@@ -37,7 +37,7 @@ def test_a_check_id_selects_one_conformance_check() -> None:
     assert ids("accounts.answer-form") == ["accounts.answer-form"]
 
 
-def test_a_check_group_selects_only_its_checks() -> None:
+def test_a_check_group_selects_only_the_checks_of_the_group() -> None:
     assert {each.partition(".")[0] for each in ids("account")} == {"account"}
 
 
@@ -62,7 +62,7 @@ def test_a_conformance_run_includes_the_steps_required_by_the_selected_checks() 
     ]
 
 
-def test_a_conformance_run_ends_its_remaining_consents_at_the_bank() -> None:
+def test_a_conformance_run_ends_all_remaining_consents_at_the_bank() -> None:
     bank = SmallBank(VERSIONS[2])
     run_kit(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
 

@@ -16,10 +16,10 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("sent", "signed", "said"), MISTAKES, ids=lambda each: repr(each)[:30])
-def test_the_signature_hint_detects_a_signature_over_other_bytes(sent: bytes, signed: bytes, said: str) -> None:
+def test_the_signature_hint_detects_a_signature_over_different_bytes(sent: bytes, signed: bytes, said: str) -> None:
     assert hint([KEY.public_key()], sent, signatures.sign(KEY, signed)) == said
 
 
 @pytest.mark.parametrize("body", [BODY, b"\xff", b""])
-def test_the_signature_hint_for_another_key_compares_key_ids(body: bytes) -> None:
+def test_the_signature_hint_for_a_different_key_compares_key_ids(body: bytes) -> None:
     assert "or of another key: compare the id" in hint([KEY.public_key()], body, signatures.sign(OTHER_KEY, body))

@@ -18,7 +18,7 @@ MEMBERS = {
 }
 
 
-def test_rewritten_json_members_are_equal_and_amounts_become_exact_numbers() -> None:
+def test_the_alternative_notation_preserves_json_members_and_exact_amounts() -> None:
     body = respell(MEMBERS)
     read = jsontext.loads(body)
 

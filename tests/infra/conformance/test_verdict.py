@@ -41,7 +41,7 @@ def test_a_step_skipped_by_the_psu_reports_conformance_as_unknown_without_a_fail
     assert "because the PSU's part was not played: not supported" in said(PASSED, UNPLAYED)
 
 
-def test_a_run_of_selected_checks_reports_no_conformance() -> None:
+def test_a_run_of_selected_checks_makes_no_statement_about_conformance() -> None:
     passed = said(PASSED, INAPPLICABLE, is_full=False)
     blocked = said(PASSED, BLOCKED, is_full=False)
 

@@ -142,7 +142,7 @@ def test_an_invalid_transaction_of_a_customer_is_refused(one: SingleBank, member
     assert of_account(one, transactions=[transaction(), transaction() | members]) == [f"transactions.1.{said}"]
 
 
-def test_a_day_has_at_most_80_listed_transactions(one: SingleBank) -> None:
+def test_an_account_has_at_most_80_listed_transactions_per_day(one: SingleBank) -> None:
     many = [transaction()] * 81
     assert of_account(one, transactions=many) == ["transactions must not have more than 80 on one day"]
 

@@ -13,7 +13,7 @@ from tests.infra.operator_files import Content, account, customer, customer_file
 
 
 def there(bank: SingleBank) -> dict[str, list[str]]:
-    """Return the ids of each bank's loaded customers."""
+    """Return the ids of the loaded customers of each bank."""
     return {bic: list(found.customers) for bic, found in loading.read_all(bank).items()}
 
 
@@ -21,7 +21,7 @@ def rows(bank: SingleBank) -> list[Any]:
     return sorted(bank.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
 
 
-def test_loading_customers_replaces_equal_ids_and_keeps_other_customers(one: SingleBank) -> None:
+def test_loading_customers_replaces_customers_with_equal_ids_only(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")])))
     loading.load(one, customer_file(customer("noor", name="Noor H.", accounts=[account("61000003")])))
     assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
@@ -37,7 +37,7 @@ def test_a_repeated_customer_load_does_not_change_the_customers(one: SingleBank)
     assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
 
 
-def test_a_customer_load_removes_a_customer_from_a_bank_no_longer_listed(one: SingleBank) -> None:
+def test_a_customer_load_removes_a_customer_from_banks_missing_in_the_file(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor")))
     changes = loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
@@ -141,7 +141,7 @@ def test_a_load_above_the_limits_of_a_bank_is_refused(
     assert rows(one) == before
 
 
-def test_a_bank_holds_500_customers_with_three_accounts_each(one: SingleBank) -> None:
+def test_a_bank_can_store_500_customers_with_three_accounts_each(one: SingleBank) -> None:
     people: dict[str, Content] = {}
     for start in range(0, 500, 32):
         some = [

@@ -33,12 +33,12 @@ def file_of(module: str) -> str | None:
 
 
 def used_modules() -> list[str]:
-    """Return the library modules that the service imports at any time, each with its package."""
+    """Return the library modules that the service imports at any time, each with the package of the module."""
     return sorted({name for module in MODULES for name in imports_of(tree(module))})
 
 
 def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str, set[str]]:
-    """Map each omitted module to the modules that import it anywhere, including in functions.
+    """Map each omitted module to the modules that import the omitted module anywhere, including in functions.
 
     The search starts with ``modules`` and follows all imports except the imports of omitted modules.
     """
@@ -114,7 +114,9 @@ class _Strings:
 
 
 def shared_object(machine: str, needed: Mapping[str, Sequence[str]], weak: Sequence[str] = ()) -> bytes:
-    """Return an ELF file for ``machine`` (Linux's name) with required library versions; those in ``weak`` are weak."""
+    """Return an ELF file for ``machine`` (Linux's name) with required library versions. The versions in ``weak`` are
+    optional.
+    """
     strings, names = _Strings(), _Strings()
     versions = b""
     versioned = {library: wanted for library, wanted in needed.items() if wanted}

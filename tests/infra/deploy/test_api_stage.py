@@ -1,4 +1,4 @@
-"""The API's stage is throttled and logged after any kind of deployment. Access logs contain no secrets."""
+"""The API stage has throttling and an access log after every kind of deployment. The access log contains no secrets."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def deployed() -> Any:
         yield client, interface
 
 
-def test_a_stage_deployed_by_chalice_is_throttled_and_logged(deployed: Any) -> None:
+def test_a_stage_deployed_by_chalice_has_throttling_and_an_access_log(deployed: Any) -> None:
     client, interface = deployed
     api_stage.update(client, interface, "dev", LOG)
     api_stage.update(client, interface, "dev", LOG)

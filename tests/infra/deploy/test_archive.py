@@ -1,4 +1,4 @@
-"""Zip files contain compiled modules and are reproducible byte by byte."""
+"""Zip files contain compiled modules and are reproducible byte for byte."""
 
 import importlib.util
 import marshal
@@ -11,7 +11,7 @@ from infra.deploy import archive
 from infra.deploy.archive import CompileFailed
 
 UNCHECKED_HASH = 1
-"""The flags of a compiled module whose source is not looked at (PEP 552)."""
+"""The flags of a compiled module for which Python does not check the source (PEP 552)."""
 
 
 @pytest.fixture

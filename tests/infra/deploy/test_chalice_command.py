@@ -17,11 +17,13 @@ from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import LockFailed
 
 RENDERED = "chalicelib/website/rendered/openapi/tpp.json"
-"""A file that git ignores and every package carries."""
+"""A file that git ignores and that every package contains."""
 
 
 class Chalice:
-    """A fake Chalice command with output ``said``, files ``wrote``, an exit code, and recorded calls."""
+    """A fake Chalice command that prints ``said``, writes the files ``wrote``, returns an exit code, and records the
+    calls.
+    """
 
     def __init__(self) -> None:
         self.said, self.code, self.wrote = "", 0, {"sam.json": "{}", "deployment.zip": "zip"}
@@ -136,7 +138,7 @@ def test_function_and_layer_are_built_for_the_processor_of_the_stage(
 
 
 @pytest.mark.parametrize(("said", "code", "wrote"), [("an error", 2, {"sam.json": "{}"}), ("", 0, {})])
-def test_an_incomplete_package_is_an_error(
+def test_packaging_raises_an_error_if_chalice_fails_or_writes_no_template(
     chalice: Chalice, tmp_path: Path, said: str, code: int, wrote: dict[str, str]
 ) -> None:
     chalice.said, chalice.code, chalice.wrote = said, code, wrote

@@ -1,4 +1,4 @@
-"""The combined template has the right names, log groups and dependencies, and no resources of other stages."""
+"""The combined template has the correct names, log groups and dependencies, and no resources of other stages."""
 
 import copy
 from typing import Any
@@ -15,7 +15,7 @@ from tests.infra.deployment import APPLICATION, CONFIG, packaged_stage
 
 @pytest.fixture
 def application() -> dict[str, Any]:
-    """Return a template as Chalice writes it."""
+    """Return a template in the format in which Chalice writes templates."""
     return copy.deepcopy(APPLICATION)
 
 
@@ -32,7 +32,7 @@ def test_functions_and_log_groups_have_the_names_in_the_policies(application: di
     assert parts["DeliverLogGroup"]["Properties"]["LogGroupName"] == "/aws/lambda/causeway-dev-deliver"
 
 
-def test_a_function_depends_on_its_log_group_tables_keys_and_queues(application: dict[str, Any]) -> None:
+def test_a_function_depends_on_a_log_group_tables_keys_and_queues(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     for name, log in (("APIHandler", "ApiHandlerLogGroup"), ("Deliver", "DeliverLogGroup")):
@@ -58,7 +58,9 @@ def test_the_rest_api_is_traced_and_has_no_additional_stage(application: dict[st
 
 
 def test_the_rest_api_treats_all_media_types_as_binary(application: dict[str, Any]) -> None:
-    """API Gateway reads only the first type of Accept, and browsers send various image types there."""
+    """API Gateway reads only the first media type in ``Accept``. Browsers send different image types in the first
+    position.
+    """
     definition = merged(application)["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]
 
     assert definition["x-amazon-apigateway-binary-media-types"] == ["*/*"]
@@ -122,7 +124,7 @@ def test_merging_changes_neither_template(application: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_api_gateway_and_the_local_server_compress_from_the_same_size(stage: str) -> None:
+def test_api_gateway_and_the_local_server_have_the_same_minimum_compression_size(stage: str) -> None:
     interface = packaged_stage(stage)["Resources"]["RestAPI"]["Properties"]
 
     assert interface["MinimumCompressionSize"] == CONFIG["minimum_compression_size"] == 1024

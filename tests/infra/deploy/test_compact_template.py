@@ -58,7 +58,7 @@ def test_the_compact_dashboard_has_the_same_content_in_one_line(stage: str) -> N
 
 
 def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
-    """Return a dashboard without abbreviations. The value of the previous metric replaces each ``"."``."""
+    """Return a dashboard without abbreviations, in which the value of the previous metric replaces each ``"."``."""
     for widget in dashboard["widgets"]:
         widget |= {name: value for name, value in template.WIDGET_DEFAULTS.items() if name not in widget}
         if widget["type"] == "metric":

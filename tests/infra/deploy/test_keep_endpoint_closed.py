@@ -8,11 +8,11 @@ from infra.deploy import chalice_command
 
 
 class Gateway:
-    """An API Gateway client with one API, ``abc``, whose deployments reopen its default endpoint."""
+    """A fake API Gateway client with one API, ``abc``. Each deployment reopens the API's default endpoint."""
 
     class exceptions:  # noqa: N801 - botocore's name
         class NotFoundException(Exception):
-            """The API does not exist."""
+            """Raised if the API does not exist."""
 
     def __init__(self, closed: bool) -> None:
         self.api = {"id": "abc", "disableExecuteApiEndpoint": closed}

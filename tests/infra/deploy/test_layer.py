@@ -25,7 +25,7 @@ IN_THE_LAYER = {
     *("python-stdnum", "requests", "s3transfer", "simplejson", "six", "typing-extensions", "typing-inspection"),
     *("urllib3", "zxcvbn"),
 }
-"""Every distribution that may be in the layer: what requests run with."""
+"""The distributions that may be in the layer, which are the distributions needed to process requests."""
 WHEEL = "sample-1.0-py3-none-any.whl"
 
 
@@ -55,7 +55,7 @@ def test_the_layer_has_the_services_called_by_deployed_code() -> None:
 LISTING = {"s3": "list_objects_v2", "sesv2": "list_contact_lists"} | {
     name: service.list_method for name, service in SERVICES.items()
 }
-"""A method of each service's client."""
+"""The name of one method of each service's client."""
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_client_works_with_the_service_data_of_the_layer(
 
 
 class StoppedError(Exception):
-    """A request was stopped before it was sent."""
+    """Raised if a request is stopped before the request is sent."""
 
 
 def stop(**_: object) -> None:
@@ -141,7 +141,7 @@ def test_a_wheel_with_a_hash_that_is_not_locked_is_refused(wheel: Path, tmp_path
     assert not (tmp_path / "layer.zip").exists()
 
 
-def test_a_missing_wheel_is_reported_by_name(wheel: Path, tmp_path: Path) -> None:
+def test_the_error_for_a_missing_wheel_names_the_distribution(wheel: Path, tmp_path: Path) -> None:
     wheel.unlink()
 
     with pytest.raises(LayerFailed, match="there is no wheel for sample"):

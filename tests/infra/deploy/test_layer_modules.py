@@ -11,8 +11,8 @@ from tests.infra.deploy.layer_files import file_of, used_modules, ways_to
 from tests.kit.source_code import ROOT, SOURCES
 
 NEVER_IMPORTED = {"dateutil.zoneinfo": {"dateutil.tz.tz"}, "pydantic.v1": {"pydantic._internal._generate_schema"}}
-"""Modules left out although a module of the layer imports them, in a function that is never called: to find a time
-zone by its name, and to validate a type by ``__get_validators__``.
+"""Modules that the layer omits, each with the layer module that imports the omitted module in an unused function. The
+functions find a time zone by name, and validate a type by ``__get_validators__``.
 """
 _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')
 
@@ -43,7 +43,7 @@ def test_the_layer_has_every_number_registry_that_is_opened() -> None:
 
 
 def test_every_library_imported_by_the_service_is_a_direct_requirement() -> None:
-    """Pydantic's core is the only exception. Its version depends on the version of pydantic."""
+    """The core of pydantic is the only exception, because pydantic's version determines the core's version."""
     distributions = packages_distributions()
     used = {distributions[name][0] for name in used_modules() if "." not in name}
 

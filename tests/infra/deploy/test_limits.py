@@ -33,7 +33,7 @@ def test_concurrency_limits_add_up_to_the_concurrency_of_the_account() -> None:
     assert len([each for each in FUNCTIONS if each.is_scheduled]) <= UNRESERVED
 
 
-def test_requests_at_full_rate_and_burst_stay_within_their_concurrency() -> None:
+def test_requests_at_the_full_rate_and_burst_stay_within_the_concurrency_limit() -> None:
     [(_, _, _, milliseconds, *_)] = [
         row for row in rows(CAPACITY) if row[0] == "relayed read: accounts" and len(row) > 5
     ]
@@ -43,7 +43,7 @@ def test_requests_at_full_rate_and_burst_stay_within_their_concurrency() -> None
     assert busy + limits.REQUEST_BURST <= REQUESTS
 
 
-def test_the_queue_starts_as_many_workers_as_configured() -> None:
+def test_the_queue_starts_the_configured_number_of_workers() -> None:
     [source] = [each for each in app.event_sources if isinstance(each, SQSEventConfig)]
 
     assert source.maximum_concurrency == WORKERS
@@ -128,7 +128,7 @@ def test_configure_keeps_reserved_concurrency() -> None:
         (Account(quota=5000, unreserved=300, own={}), {"deliver": 200}),
     ],
 )
-def test_allowed_limits_give_no_warning(account: Account, wanted: dict[str, int]) -> None:
+def test_limits_that_the_account_allows_cause_no_warning(account: Account, wanted: dict[str, int]) -> None:
     assert check(account, wanted) is None
 
 
@@ -151,7 +151,7 @@ def test_reserving_fewer_workers_than_the_queue_starts_is_rejected() -> None:
         check(OTHER, {"deliver": 99})
 
 
-def test_an_account_with_a_low_quota_gives_a_warning() -> None:
+def test_an_account_with_a_low_quota_causes_a_warning() -> None:
     warning = check(Account(quota=10, unreserved=10, own={}), {})
 
     assert warning is not None
@@ -162,7 +162,7 @@ def test_an_account_with_a_low_quota_gives_a_warning() -> None:
 
 
 class Lambda:
-    """A Lambda client of an account whose ``prod`` functions have reserved concurrency."""
+    """A fake Lambda client for an account in which the ``prod`` functions have reserved concurrency."""
 
     exceptions = SimpleNamespace(ResourceNotFoundException=LookupError)
 
@@ -196,7 +196,7 @@ def test_read_account_returns_quota_and_reservations() -> None:
         (1000, {"deliver": {"reserved_concurrency": 701}}, 1, "causeway: reserved_concurrency in .chalice/config.json"),
     ],
 )
-def test_the_limits_command_reports_if_the_account_allows_the_limits(
+def test_the_limits_command_reports_whether_the_account_allows_the_limits(
     quota: int,
     reserved: dict[str, Any],
     code: int,

@@ -1,4 +1,4 @@
-"""The lock files contain every distribution with version and hashes for every supported Python version."""
+"""The lock files contain every distribution with version and hashes, for every supported Python version."""
 
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", lock.LOCKS)
-def test_every_requirement_is_locked_at_its_version(name: str) -> None:
+def test_every_requirement_is_locked_at_the_pinned_version(name: str) -> None:
     required = pinned_versions(ROOT / f"{name}.in")
 
     assert required.items() <= locked(name).items()
@@ -85,7 +85,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requirements(folder: Path, runtime: str, development: str) -> Path:
-    """Write a project with these requirements in ``folder``."""
+    """Write a project with the given requirements in ``folder``."""
     project = folder / "project"
     project.mkdir()
     (project / f"{lock.RUNTIME}.in").write_text(f"{runtime}\n", "utf-8")
@@ -132,7 +132,7 @@ def test_make_run_refuses_a_package_without_a_matching_hash_in_the_development_l
 
 
 def install(project: Path) -> str:
-    """Install the packages of ``make run``. Return the error of uv, or an empty string on success."""
+    """Install the packages of ``make run``. Return the error message of uv, or an empty string on success."""
     packages = PACKAGES.format(set="run").split()
     command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", "packages", *packages]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)

@@ -1,4 +1,7 @@
-"""Packaging writes one template for a stage and all files that it refers to, or no files."""
+"""Packaging writes the template of a stage with all files that the template refers to. After an error, packaging writes
+no
+files.
+"""
 
 import copy
 import json
@@ -14,7 +17,7 @@ from tests.infra.deployment import APPLICATION
 
 @pytest.fixture
 def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Replace Chalice's packaging, and return the files that it writes."""
+    """Replace the packaging command of Chalice. Return the files that the fake command writes."""
     made: dict[str, Any] = copy.deepcopy(APPLICATION)
     made["Resources"]["APIHandler"]["Properties"]["CodeUri"] = "./deployment.zip"
     files = {"sam.json": json.dumps(made), "deployment.zip": "zip"}
@@ -41,7 +44,7 @@ def test_package_writes_template_archive_and_sbom(tmp_path: Path) -> None:
     assert packages.isdisjoint({"pip", "setuptools", "flask", "moto", "pytest"})
 
 
-def test_a_missing_archive_is_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:
+def test_packaging_without_an_archive_raises_an_error(tmp_path: Path, chalice: dict[str, str]) -> None:
     del chalice["deployment.zip"]
 
     with pytest.raises(ChaliceFailed, match=r"APIHandler refers to \./deployment\.zip, which was not written"):

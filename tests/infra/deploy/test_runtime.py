@@ -10,7 +10,7 @@ from infra.deploy import runtime
 from infra.deploy.runtime import WrongPython
 
 AMAZON_LINUX_2023 = 34
-"""The minor version of its glibc 2."""
+"""The minor version of glibc 2 in Amazon Linux 2023."""
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)

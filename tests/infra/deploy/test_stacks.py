@@ -24,7 +24,7 @@ def refusal(message: str) -> ClientError:
 
 
 class CloudFormation:
-    """A fake CloudFormation client. ``exists`` states whether the stack exists. The other arguments cause failures."""
+    """A fake CloudFormation client. ``exists`` states whether the stack exists. All other arguments cause failures."""
 
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
@@ -63,7 +63,7 @@ class CloudFormation:
         return self
 
     def paginate(self, **_: Any) -> Iterator[dict[str, Any]]:
-        """Yield pages of two events, the newest first."""
+        """Yield pages of two events each, newest first."""
         events = self.events or []
         return ({"StackEvents": events[first : first + 2]} for first in range(0, len(events), 2))
 
@@ -126,7 +126,9 @@ def test_a_failed_stack_ignores_failures_of_earlier_updates() -> None:
 @pytest.mark.parametrize(
     ("events", "said"), [([], "no reason was given"), ([("x", "UPDATE_ROLLBACK_COMPLETE")], "UPDATE_ROLLBACK_COMPLETE")]
 )
-def test_a_failed_stack_without_a_failed_resource_reports_its_status(events: list[tuple[str, str]], said: str) -> None:
+def test_a_failed_stack_without_a_failed_resource_reports_the_stack_status(
+    events: list[tuple[str, str]], said: str
+) -> None:
     with pytest.raises(StackFailed, match=f"the stack x failed: {said}$"):
         lay(CloudFormation(True, events=[event(*each) for each in events]))
 
@@ -142,7 +144,7 @@ def test_a_stack_that_failed_to_create_must_be_deleted_first(status: str) -> Non
 
 
 class Slow(CloudFormation):
-    """A fake CloudFormation client whose stack is complete only after progress was printed."""
+    """A fake CloudFormation client with a stack that is complete only after the command has printed progress."""
 
     def __init__(self, heard: threading.Event, answers: bool = True) -> None:
         super().__init__(False)
@@ -189,7 +191,7 @@ def test_a_deployment_that_times_out_names_the_resources_in_progress(monkeypatch
         stacks.deploy_stack(client, "x", {"Resources": {}}, {"Stage": "dev"}, pause=1)
 
 
-def test_the_template_is_sent_compact_with_capability_iam() -> None:
+def test_the_template_is_sent_in_compact_form_with_capability_iam() -> None:
     client = CloudFormation(False)
     lay(client)
 
@@ -198,7 +200,7 @@ def test_the_template_is_sent_compact_with_capability_iam() -> None:
 
 
 class Chalice:
-    """Records the copies of the application that Chalice would deploy."""
+    """A fake Chalice command that records the copies of the application that would be deployed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.deployed: list[str] = []
@@ -213,7 +215,7 @@ class Chalice:
 
 
 class Logs:
-    """A CloudWatch Logs client."""
+    """A fake CloudWatch Logs client."""
 
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal
@@ -232,7 +234,7 @@ class Logs:
 
 
 class Functions:
-    """A Lambda client for queue consumers and concurrency limits."""
+    """A fake Lambda client for queue consumers and concurrency limits."""
 
     consumers: ClassVar[list[str]] = []
     quota: ClassVar[int] = 1000
@@ -254,7 +256,7 @@ class Functions:
 
 
 class Interfaces:
-    """An API Gateway client that records changed stages."""
+    """A fake API Gateway client that records changed stages."""
 
     def __init__(self) -> None:
         self.changed: list[tuple[str, str]] = []
@@ -303,7 +305,7 @@ def test_deploy_updates_resources_prints_outputs_and_deploys_the_application(
     ("exists", "options", "topic"),
     [(True, [], "arn:before"), (False, [], ""), (True, ["--alarm-topic", ""], ""), (True, ["--alarm-topic", "t"], "t")],
 )
-def test_deploy_keeps_the_alarm_topic_unless_given(
+def test_deploy_without_a_topic_option_keeps_the_alarm_topic(
     cloud_formation: CloudFormation, exists: bool, options: list[str], topic: str
 ) -> None:
     cloud_formation.exists = exists
@@ -320,7 +322,7 @@ def test_deploy_keeps_the_alarm_topic_unless_given(
     ("before", "options", "own"),
     [("false", [], False), ("true", [], True), ("false", ["true"], True), ("true", ["false"], False)],
 )
-def test_deploy_keeps_the_storage_key_setting_unless_given(
+def test_deploy_without_a_storage_key_option_keeps_the_storage_key_setting(
     cloud_formation: CloudFormation, before: str, options: list[str], own: bool
 ) -> None:
     cloud_formation.exists = True
@@ -390,7 +392,7 @@ def test_an_existing_application_without_a_local_record_is_not_deployed_again(
 
 
 @pytest.mark.usefixtures("finished")
-def test_deploy_changes_nothing_if_the_account_lacks_the_limits(
+def test_deploy_changes_nothing_if_the_account_does_not_allow_the_limits(
     cloud_formation: CloudFormation,
     chalice: Chalice,
     monkeypatch: pytest.MonkeyPatch,
@@ -406,7 +408,7 @@ def test_deploy_changes_nothing_if_the_account_lacks_the_limits(
 
 @pytest.mark.usefixtures("finished")
 @pytest.mark.parametrize(("step", "calls", "deployed"), [("resources", 1, []), ("application", 0, ["dev"])])
-def test_deploy_with_only_runs_a_single_step(
+def test_deploy_with_the_only_option_runs_a_single_step(
     cloud_formation: CloudFormation, chalice: Chalice, step: str, calls: int, deployed: list[str]
 ) -> None:
     cloud_formation.exists = True
@@ -433,7 +435,7 @@ def test_deploy_with_another_python_version_changes_nothing(
 
 
 @pytest.mark.usefixtures("finished")
-def test_an_application_without_its_resources_is_not_deployed(
+def test_an_application_is_not_deployed_without_the_required_resources(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert deploy.main(["dev", "--only", "application"]) == 1

@@ -1,4 +1,4 @@
-"""The parser of the CloudFormation template, and properties of the template."""
+"""The parser of the CloudFormation template, and the required properties of the template."""
 
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +66,7 @@ def test_intrinsic_functions_are_resolved_for_a_stage(small: dict[str, Any]) -> 
     assert table["Arn"] == "prod:eu-west-1"
 
 
-def test_no_value_removes_the_member(small: dict[str, Any]) -> None:
+def test_the_no_value_reference_removes_the_member(small: dict[str, Any]) -> None:
     assert "Notes" not in Template(small, Stage="dev").resources(template.TABLE)["Table"]
 
 
@@ -78,7 +78,7 @@ def test_attributes_known_only_after_deployment_are_kept(small: dict[str, Any]) 
     ("stage", "topic", "both", "either"),
     [("dev", "", False, False), ("dev", "x", False, True), ("prod", "x", True, True)],
 )
-def test_conditions_decide_which_resources_exist(
+def test_conditions_determine_which_resources_exist(
     small: dict[str, Any], stage: str, topic: str, both: bool, either: bool
 ) -> None:
     filled = Template(small, Stage=stage, Topic=topic)
@@ -175,7 +175,7 @@ def test_expiring_records_use_the_attribute_expires_at() -> None:
     }
 
 
-def test_the_visibility_timeout_is_at_least_six_function_timeouts() -> None:
+def test_the_visibility_timeout_is_at_least_six_times_the_function_timeout() -> None:
     queue = for_stage("prod").resources(template.QUEUE)["DeliveriesQueue"]
 
     assert queue["VisibilityTimeout"] >= 6 * BY_NAME["deliver"].timeout
@@ -256,7 +256,7 @@ def test_tables_and_logs_use_aws_keys_by_default() -> None:
     assert "StorageKey" not in for_stage("prod").resources("AWS::KMS::Key")
 
 
-def test_own_storage_key_encrypts_all_tables_and_logs() -> None:
+def test_a_customer_managed_storage_key_encrypts_all_tables_and_logs() -> None:
     made = with_own_key("dev")
 
     for table in made.resources(template.TABLE).values():

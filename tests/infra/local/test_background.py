@@ -1,4 +1,4 @@
-"""A stack started by a test or the tour is ready, or the error states the reason."""
+"""A stack that a test or the tour starts is ready, or the error states the reason."""
 
 import os
 from pathlib import Path

@@ -15,7 +15,7 @@ from tests.statistics.bank_days import hourly, record, summarize
 from tests.website.web_user import WebUser
 
 LATEST = date(2026, 3, 1)
-"""The day before the service's."""
+"""The day before the current day of the service."""
 BIC, OTHER = "ALPHGB21", "BETADEF1"
 BEHAVIOURS = {BIC: BankBehaviour(), OTHER: BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)}
 
@@ -72,7 +72,7 @@ def test_fault_banks_have_lower_availability_and_more_errors() -> None:
     assert (summarize(days(OTHER)).total.error_rate or 0) > 10 * (summarize(days()).total.error_rate or 0)
 
 
-def test_only_banks_that_must_report_have_reports() -> None:
+def test_only_banks_with_mandatory_reports_have_synthetic_reports() -> None:
     assert {(each.report, each.consent_duration, each.report_received_at) for each in days()} == {
         ("not_expected", None, None)
     }

@@ -1,4 +1,4 @@
-"""Synthetic month of card use in a new stack: created once by real actions, with a consistent ledger."""
+"""The synthetic month of card use in a new stack is created once, by real actions, with a consistent ledger."""
 
 import contextlib
 from collections import Counter
@@ -39,13 +39,15 @@ def play(issuer: Issuer, at_most: int = 10_000) -> bool:
 
 @pytest.fixture(scope="module")
 def month() -> dict[str, Any]:
-    """Map each table to the items of an uninterrupted month in the emulator's format. Empty until the first run."""
+    """Map each table to the items of an uninterrupted month in the emulator's format. The mapping is empty before the
+    first run.
+    """
     return {}
 
 
 @pytest.fixture
 def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
-    """Provide an uninterrupted month in empty tables. The month runs only once for all tests."""
+    """Provide tables that contain only an uninterrupted month. The month is created once for all tests."""
     grown = {name: table_of(issuer.causeway, name).items for name in GROWN}
     if not month:
         assert play(issuer)
@@ -87,7 +89,7 @@ def test_the_ledger_of_the_card_month_is_consistent(played: Issuer) -> None:
     assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
 
 
-def test_the_card_month_fills_every_card_page(played: Issuer) -> None:
+def test_the_card_month_provides_data_for_every_card_page(played: Issuer) -> None:
     cards = portal(played, LIST_CARDS, item_count=CARDS)
     assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
     assert {card["virtual"] for card in cards} == {0, 1}

@@ -1,4 +1,4 @@
-"""A client certificate in the format in which API Gateway passes it to the function."""
+"""The format of a client certificate is the format in which API Gateway passes certificates to the function."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ def described(serial: int) -> tuple[str, dict[str, object]]:
     return pem, describe_certificate(x509.load_pem_x509_certificate(pem.encode()))
 
 
-def test_client_certificate_names_keep_their_order_and_times_have_the_openssl_format() -> None:
+def test_client_certificate_names_are_in_order_and_times_have_the_openssl_format() -> None:
     pem, found = described(serial=0x0A1B2C)
 
     assert found == {

@@ -1,4 +1,4 @@
-"""The local server compresses responses as API Gateway does."""
+"""The local server compresses responses under the same conditions as API Gateway."""
 
 import gzip
 import http.client
@@ -23,7 +23,7 @@ LOGO = bytes(range(256)) * 8
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Run a small application. Yield its port."""
+    """Run a small application. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
     app.api.binary_types = []
     tagged = {"Content-Type": "text/plain", "ETag": '"strong"', "Vary": "Origin"}
@@ -49,7 +49,7 @@ def port() -> Iterator[int]:
 
 
 def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GET") -> tuple[Any, bytes]:
-    """Return the response's headers and its raw body."""
+    """Return the headers and the raw body of a response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     connection.putrequest(method, path, skip_accept_encoding=True)
     if accepted is not None:
@@ -122,7 +122,7 @@ def test_a_response_without_a_body_is_unchanged(port: int) -> None:
         ("", False),
     ],
 )
-def test_accept_encoding_is_parsed_as_rfc_9110_specifies(accepted: str, expected: bool) -> None:
+def test_accept_encoding_is_parsed_according_to_rfc_9110(accepted: str, expected: bool) -> None:
     assert accepts_gzip(accepted) is expected
 
 
@@ -133,7 +133,7 @@ def test_compression_does_not_change_binary_bodies(port: int) -> None:
     assert compress(LOGO, {}, ["gzip"], None) == LOGO
 
 
-def test_the_stack_compresses_from_the_deployed_minimum_size() -> None:
+def test_the_local_stack_and_deployed_stages_have_the_same_minimum_compression_size() -> None:
     on_disk = json.loads((ROOT / ".chalice" / "config.json").read_text("utf-8"))
 
     assert Config(config_from_disk=on_disk, chalice_stage="local").minimum_compression_size == SMALLEST

@@ -1,4 +1,6 @@
-"""The development CA is created once, is readable only by its owner, and issues certificates for the service."""
+"""The development CA is created once, is readable only by the owner of the file, and issues certificates for the
+service.
+"""
 
 import stat
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Each documented ``make run`` command starts a stack with the documented options only."""
+"""Each documented ``make run`` command starts a stack with only the documented options."""
 
 import os
 import re
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.faults
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE", "CAUSEWAY_"))}
 _COMMAND = re.compile(r"(?:[A-Z_]+=[^ `]+ )*make run(?: [A-Z]+=[\w-]+)*")
 DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
-"""The commands, such as ``AWS_ENDPOINT_URL=http://… make run``."""
+"""The documented start commands, such as ``AWS_ENDPOINT_URL=http://… make run``."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""DynamoDB engines as processes: readiness, persistent data, and errors at the start."""
+"""DynamoDB engines that run as processes: readiness, persistent data, and startup errors."""
 
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -46,7 +46,7 @@ class Broken(DynamoDBEngine):
         return [str(port)]
 
 
-def test_an_engine_that_fails_to_start_is_reported_with_its_reason() -> None:
+def test_an_engine_that_fails_to_start_is_reported_with_the_reason() -> None:
     with Broken() as engine, pytest.raises(EngineFailed) as refused:
         engine.wait()
 
@@ -54,7 +54,7 @@ def test_an_engine_that_fails_to_start_is_reported_with_its_reason() -> None:
     assert engine.has_ended()
 
 
-def test_unreadable_engine_data_is_kept_and_its_path_is_reported(tmp_path: Path) -> None:
+def test_unreadable_engine_data_is_kept_and_the_path_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "data" / "tables"
     file.parent.mkdir()
     file.write_text("damaged")

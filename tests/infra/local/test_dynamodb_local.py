@@ -1,4 +1,4 @@
-"""Error messages if DynamoDB Local is not available."""
+"""The error messages for an unavailable DynamoDB Local."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_a_missing_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         dynamodb_local.find_java()
 
 
-def test_an_outdated_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_an_outdated_java_contains_the_java_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "java"
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
     old.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The selection of the dynoxide program, and messages about other versions."""
+"""The selection of the dynoxide program, and messages about untested versions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ Install = Callable[[str, str], Path]
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Return a function that adds a program to a PATH with system programs only."""
+    """Return a function that adds a program to a PATH that otherwise contains only system programs."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
 
     def put(name: str, script: str) -> Path:
@@ -39,7 +39,9 @@ def test_find_program_returns_the_tested_dynoxide(program: Install) -> None:
     [("echo dynoxide 9.9.9", "9.9.9"), ("exit 1", "unknown"), ("echo", "unknown")],
     ids=["another version", "fails", "says nothing"],
 )
-def test_another_dynoxide_version_is_named_and_refused(program: Install, script: str, named: str) -> None:
+def test_an_untested_dynoxide_version_is_refused_and_named_in_the_error(
+    program: Install, script: str, named: str
+) -> None:
     program("dynoxide", script)
 
     assert dynoxide.installed_version() == named

@@ -89,7 +89,7 @@ def test_a_long_poll_does_not_block_other_requests(emulator: str) -> None:
     assert received[0]["Messages"][0]["Body"] == "hello"
 
 
-def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
+def test_a_short_poll_of_an_empty_queue_returns_immediately(emulator: str) -> None:
     sqs = client("sqs", emulator)
     url = sqs.create_queue(QueueName="empty")["QueueUrl"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
@@ -98,7 +98,7 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
 @pytest.mark.parametrize(
     "headers", ["Host: evil.example", "Host: localhost\r\nno colon", "Host: localhost\r\nContent-Length: -1"]
 )
-def test_requests_with_a_foreign_host_or_invalid_headers_return_400(emulator: str, headers: str) -> None:
+def test_requests_with_an_unknown_host_or_invalid_headers_return_400(emulator: str, headers: str) -> None:
     address = urlsplit(emulator)
     with socket.create_connection((address.hostname, address.port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(f"POST / HTTP/1.1\r\n{headers}\r\n\r\n".encode())

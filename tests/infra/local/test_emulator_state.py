@@ -1,4 +1,4 @@
-"""The emulator's state survives a restart after any kind of end. Otherwise, the error states a remedy."""
+"""The emulator's state survives any kind of termination. If the state is not usable, the error states a remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BINARY = bytes(range(256))
 
 
 class Emulators:
-    """Consecutive emulators on the same state file."""
+    """Emulators that run one after another with the same state file."""
 
     def __init__(self, path: Path) -> None:
         self.command = python_command("infra.local.emulator", "--state", str(path))
@@ -140,7 +140,7 @@ def write_items(emulators: Emulators) -> dict[str, Any]:
 
 
 def write_messages(emulators: Emulators) -> None:
-    """Send three messages: one is deleted, one received but not deleted, and one waiting."""
+    """Send three messages: a deleted message, a received message that is not deleted, and a waiting message."""
     sqs = emulators.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     for body in ("done", "in progress", "waiting"):
@@ -196,7 +196,7 @@ def test_items_of_every_kind_of_write_survive_a_restart(killed: Killed) -> None:
     assert {item["part"]["S"]: item for item in after} == before
 
 
-def test_conditions_on_binary_values_hold_after_a_restart(killed: Killed) -> None:
+def test_conditions_on_binary_values_evaluate_equally_after_a_restart(killed: Killed) -> None:
     dynamodb = killed.again.make_table("binary")
 
     dynamodb.update_item(
@@ -219,7 +219,7 @@ def test_messages_survive_a_restart_until_deleted(killed: Killed) -> None:
     assert sorted(found) == ["", "in progress", "waiting"]
 
 
-def test_a_table_with_another_key_is_refused_with_a_remedy(killed: Killed) -> None:
+def test_a_table_with_a_different_key_is_refused_with_a_remedy(killed: Killed) -> None:
     with pytest.raises(
         ClientError, match="the stored table others has another key: start anew with `make run FRESH=1`"
     ):
@@ -262,7 +262,7 @@ def test_a_transaction_token_is_kept_for_ten_minutes(killed: Killed) -> None:
     assert after["repeated"][1] > before["kept"][1], "it is kept for ten minutes more"
 
 
-def test_a_rejected_emulator_call_returns_its_error(killed: Killed) -> None:
+def test_a_rejected_emulator_call_returns_the_error(killed: Killed) -> None:
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         killed.again.client("dynamodb").put_item(TableName="missing", Item=key("refused"))
 

@@ -60,7 +60,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @contextmanager
 def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: bool = False) -> Iterator[Engines]:
-    """Start engines and stop them after the block."""
+    """Start the engines, and stop the engines at the end of the block."""
     started = Engines(environ, engine, folder, fresh=fresh)
     try:
         yield started
@@ -68,7 +68,7 @@ def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: boo
         started.stop()
 
 
-def test_without_settings_the_stack_uses_its_emulator_with_local_credentials(
+def test_a_stack_without_settings_uses_the_emulator_with_local_credentials(
     tmp_path: Path, commands: list[list[str]]
 ) -> None:
     environ = {"AWS_PROFILE": "real", "AWS_SESSION_TOKEN": "real", "AWS_ACCESS_KEY_ID": "real"}
@@ -182,7 +182,7 @@ def test_an_emulator_with_unusable_data_reports_the_reason(tmp_path: Path, monke
         ),
     ],
 )
-def test_an_engine_that_does_not_respond_is_named_with_its_variable(
+def test_the_error_for_an_unresponsive_engine_names_the_engine_and_the_variable(
     tmp_path: Path, environ: dict[str, str], sentence: str
 ) -> None:
     with started_on(environ, "emulator", tmp_path) as started:
@@ -205,7 +205,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     monkeypatch.setattr(dynoxide, "installed_version", lambda: version)
 
 
-def test_an_installed_dynoxide_of_the_tested_version_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_dynoxide_of_the_tested_version_is_selected(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, dynoxide.VERSION)
 
     assert engines.choose_engine({}) == ("dynoxide", "")
@@ -215,19 +215,21 @@ def test_an_installed_dynoxide_of_the_tested_version_is_chosen(monkeypatch: pyte
     "environ",
     [{"LOCALSTACK": "1"}, {"AWS_ENDPOINT_URL": "http://elsewhere"}, {"AWS_ENDPOINT_URL_DYNAMODB": "http://elsewhere"}],
 )
-def test_a_given_engine_or_endpoint_precedes_dynoxide(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None:
+def test_a_given_engine_or_endpoint_takes_precedence_over_dynoxide(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
     installed(monkeypatch, dynoxide.VERSION)
 
     assert engines.choose_engine(environ) == ("emulator", "")
 
 
-def test_without_dynoxide_the_emulator_is_chosen_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_emulator_is_selected_without_a_message_if_dynoxide_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, None)
 
     assert engines.choose_engine({}) == ("emulator", "")
 
 
-def test_another_dynoxide_version_is_not_used_and_prints_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_dynoxide_version_is_not_used_and_causes_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, "9.9.9")
     engine, remark = engines.choose_engine({})
 

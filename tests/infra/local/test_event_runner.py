@@ -1,4 +1,4 @@
-"""Queue consumers and schedules run in the same way as on Lambda."""
+"""Queue consumers and schedules run under the same rules as on Lambda."""
 
 import logging
 import threading
@@ -70,7 +70,7 @@ def runner(application: Chalice, sqs: Any = None, **options: Any) -> EventRunner
     return EventRunner(application, timeouts={"consume": 30}, region="eu-west-1", sqs=sqs, now=lambda: NOW, **options)
 
 
-def test_a_consumer_deletes_a_message_after_its_handler_returns(application: Chalice, seen: list[Any]) -> None:
+def test_a_consumer_deletes_a_message_after_the_handler_returns(application: Chalice, seen: list[Any]) -> None:
     sqs = Sqs("a", "b", "c")
     consumer = runner(application, sqs)
 

@@ -24,7 +24,7 @@ BIC = "ALPHGB21"
 
 @pytest.fixture(autouse=True)
 def one_bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use one registered bank instead of the demonstration banks. The stack has no cards yet."""
+    """Use one registered bank instead of the demonstration banks. The stack has no cards at this time."""
     Issuer(causeway)
     monkeypatch.setattr(first_data, "behaviours", lambda: {BIC: first_data.USUAL_BEHAVIOUR})
 
@@ -53,7 +53,7 @@ def test_a_new_stack_has_90_synthetic_days_and_schedules_a_card_month(causeway: 
 
 @pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
 def test_a_restarted_stack_adds_no_sample_data(causeway: Causeway, first: dict[str, Any]) -> None:
-    """Earlier versions stored no state of the sample data."""
+    """A stack of an earlier version has stored no state of the sample data."""
     assert begin(causeway.hub, {"user": {}, **first}) == first.get("first_data")
     assert made_up_days(causeway) == 0
 
@@ -85,7 +85,7 @@ def test_the_card_month_runs_in_the_background_and_is_reported(causeway: Causewa
 
 
 def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, lines: Lines) -> None:
-    """A hold in the past is overdue at the present time. A job between two steps would release such a hold."""
+    """A hold in the past is overdue at the present time. A job that runs between two steps would release the hold."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
 

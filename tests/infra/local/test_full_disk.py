@@ -1,4 +1,4 @@
-"""A stack on a full disk ends with a message of one sentence. After the restart, its ledger is consistent."""
+"""A stack on a full disk ends with a one-sentence message. After a restart, the stack's ledger is consistent."""
 
 import subprocess
 from contextlib import suppress
@@ -23,11 +23,11 @@ pytestmark = [
 ]
 
 LARGEST_FILE = 8 * 1024
-"""In KiB; a new stack needs about half of it."""
+"""The file size limit in KiB. A new stack needs about half of this size."""
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    """Start a stack with a file size limit of ``LARGEST_FILE``. Return its process and stack file."""
+    """Start a stack with a file size limit of ``LARGEST_FILE``. Return the process and the stack file."""
     file = folder / "stack.json"
     command = python_command("infra.local", "--port", "0", "--engine", "emulator", "--stack-file", str(file))
     limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]

@@ -1,4 +1,4 @@
-"""LOCALSTACK=1 requires a LocalStack server, whose health document is checked first."""
+"""LOCALSTACK=1 requires a LocalStack server. The stack checks the server's health document first."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ EVERYTHING = dict.fromkeys(engines.SERVICES, "available")
 
 @contextmanager
 def listening(status: int, body: str) -> Iterator[str]:
-    """Run a server that sends this response to every GET request. Yield its address."""
+    """Run a server that sends the given response to every GET request. Yield the address of the server."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -60,7 +60,7 @@ def test_a_server_without_a_localstack_health_document_is_refused(status: int, b
 
 
 @pytest.mark.parametrize("state", ["available", "running"])
-def test_localstack_is_used_if_its_health_document_lists_the_services(state: str, tmp_path: Path) -> None:
+def test_localstack_is_used_if_the_health_document_lists_the_services(state: str, tmp_path: Path) -> None:
     with listening(200, health(sqs=state)) as address:
         environ = {"LOCALSTACK": "1", "AWS_ENDPOINT_URL": address}
         Engines(environ, "emulator", tmp_path).wait()
@@ -68,7 +68,7 @@ def test_localstack_is_used_if_its_health_document_lists_the_services(state: str
     assert environ["AWS_ENDPOINT_URL"] == address
 
 
-def test_a_service_disabled_in_localstack_is_named() -> None:
+def test_the_error_for_a_service_disabled_in_localstack_names_the_service() -> None:
     with listening(200, health(kms="disabled", dynamodb="disabled")) as address:
         with pytest.raises(EngineFailed, match=r"runs without dynamodb, kms: its variable SERVICES must list cloudf"):
             engines.check_localstack(address)

@@ -1,4 +1,4 @@
-"""The log file of the local stack."""
+"""The log file of the local stack: lines, permissions and rotation."""
 
 import errno
 import json
@@ -16,7 +16,7 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
-    """Write all log lines to a file. Yield its path."""
+    """Write all log lines to a file. Yield the path of the file."""
     path = logfile.log_path(tmp_path / "local" / "stack.json")
     before = list(log.logger().handlers)
     logfile.attach(path)
@@ -78,7 +78,7 @@ def test_an_incomplete_last_line_is_terminated_before_the_next_start_appends(tmp
     assert list(logfile.read_lines(path)) == ["first\n", '{"message": "sec\n', "third\n"]
 
 
-def test_log_rotation_counts_the_size_of_earlier_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_rotation_counts_the_log_size_of_earlier_stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logfile, "LARGEST", 12)
     path = tmp_path / "stack.log.jsonl"
     for number in range(3):

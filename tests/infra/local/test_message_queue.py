@@ -20,7 +20,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def queue(clock: ManualClock) -> Iterator[MessageQueue]:
-    """Provide a queue whose lock is held."""
+    """Provide a queue with an acquired lock."""
     with (lock := threading.Lock()):
         yield MessageQueue(lock, clock.monotonic)
 
@@ -56,7 +56,7 @@ def test_messages_are_received_in_the_order_of_their_visibility(queue: MessageQu
     assert taken(queue) == ["late"]
 
 
-def test_a_hidden_message_is_received_after_its_timeout_but_a_removed_message_never(
+def test_a_hidden_message_is_received_after_the_timeout_unless_the_message_is_removed(
     queue: MessageQueue, clock: ManualClock
 ) -> None:
     for name in ("hidden", "removed", "shown"):
@@ -83,7 +83,7 @@ def test_messages_are_counted_as_visible_in_progress_or_delayed(queue: MessageQu
 
 
 class Compared(float):
-    """A time that counts its comparisons."""
+    """A time that counts how often it is compared."""
 
     times = 0
 
@@ -114,7 +114,7 @@ def test_the_cost_of_receiving_and_deleting_is_independent_of_the_queue_length(
 
 
 class Consumers:
-    """Consumers that wait for messages, with the number of attempts of each."""
+    """Consumers that wait for messages, with the number of attempts of each consumer."""
 
     def __init__(self, queue: MessageQueue, lock: threading.Lock, count: int) -> None:
         self.looks: Counter[int] = Counter()

@@ -22,7 +22,7 @@ TYPES = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
 
 @dataclass
 class Touched:
-    """The items read and the number of items copied since the last ``clear``."""
+    """The items that were read, and the number of items that were copied, since the last ``clear``."""
 
     visited: dict[int, Any] = field(default_factory=dict)
     copied: int = 0
@@ -85,13 +85,13 @@ def schema(*keys: tuple[str, str]) -> list[dict[str, str]]:
 
 
 def index(projection: Any = None) -> dict[str, Any]:
-    """Return an index of a shard's items by time."""
+    """Return the index that sorts the items of a shard by time."""
     keys = schema(("shard", "HASH"), ("at", "RANGE"))
     return {"IndexName": "due", "KeySchema": keys, "Projection": projection or {"ProjectionType": "ALL"}}
 
 
 def row(owner: str, part: str = "p", **numbers: int) -> dict[str, Any]:
-    """Return an item in shard ``s``. The item is in the index only if it has a time."""
+    """Return an item in shard ``s``. The item is in the index only if the item has a time."""
     told = {name: {"N": str(number)} for name, number in numbers.items()}
     return {"owner": {"S": owner}, "part": {"S": part}, "shard": {"S": "s"}, **told}
 
@@ -104,7 +104,7 @@ def fill(first: int, last: int, owner: str = "") -> None:
 
 
 def due(client: Any, condition: str = "", **options: Any) -> dict[str, Any]:
-    """Return a page of the index. ``:n`` and ``:m`` are numbers."""
+    """Return a page of the index. The placeholders ``:n`` and ``:m`` are numbers."""
     values = {":s": {"S": "s"}}
     for name in ("n", "m"):
         if name in options:
@@ -124,7 +124,7 @@ def times(items: Sequence[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("keys", [[HASH, RANGE], [HASH]], ids=["with a sort key", "without"])
-def test_a_transaction_touches_as_many_items_in_a_large_table_as_in_a_small_one(
+def test_the_number_of_items_that_a_transaction_touches_is_independent_of_table_size(
     touched: Touched, client: Any, keys: list[tuple[str, str]]
 ) -> None:
     create(client, *keys, GlobalSecondaryIndexes=[index()])
@@ -158,7 +158,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_an_index_query_touches_only_the_items_of_its_page(
+def test_an_index_query_touches_only_the_items_of_the_page(
     touched: Touched, client: Any, asked: dict[str, Any]
 ) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index()])
@@ -180,7 +180,7 @@ def test_an_index_query_touches_only_the_items_of_its_page(
 
 
 @pytest.mark.parametrize("prefix", ["", "part00000"], ids=["all", "by prefix"])
-def test_a_partition_query_touches_only_the_items_of_its_page(touched: Touched, client: Any, prefix: str) -> None:
+def test_a_partition_query_touches_only_the_items_of_the_page(touched: Touched, client: Any, prefix: str) -> None:
     create(client, HASH, RANGE)
     values = {":owner": {"S": "one"}} | ({":prefix": {"S": prefix}} if prefix else {})
 
@@ -240,7 +240,7 @@ def test_a_cancelled_transaction_leaves_items_and_indexes_unchanged(client: Any)
     ]
 
 
-def test_an_index_sorts_items_by_number_and_follows_every_write(client: Any) -> None:
+def test_an_index_sorts_items_by_number_and_is_updated_by_every_write(client: Any) -> None:
     create(client, HASH, RANGE, GlobalSecondaryIndexes=[index({"ProjectionType": "KEYS_ONLY"})])
     for number in (10, 9, -1, 100):
         client.put_item(TableName=TABLE, Item=row(f"owner{number}", at=number, other=1))
@@ -286,7 +286,7 @@ def test_pages_of_an_index_return_items_with_equal_times_exactly_once(client: An
     assert len({(item["owner"]["S"], item["part"]["S"]) for item in found}) == 12
 
 
-def test_a_failed_update_leaves_its_item_unchanged(client: Any) -> None:
+def test_a_failed_update_leaves_the_item_unchanged(client: Any) -> None:
     create(client, HASH, RANGE)
     client.put_item(TableName=TABLE, Item=row("one", n=1))
     before = client.scan(TableName=TABLE)["Items"]

@@ -23,7 +23,7 @@ writes = st.tuples(kinds, owners, parts.filter(bool), st.none() | shards, times)
 
 
 def table(range_key: bool) -> Any:
-    """Return an empty table with the indexes ``due``, by time, and ``shard``, without a sort key."""
+    """Return an empty table with two indexes: ``due`` with the time as sort key, and ``shard`` without a sort key."""
     moto_patches.patch_moto()
     own = [("owner", "HASH"), ("part", "RANGE")][: 2 if range_key else 1]
     indexes = {"due": [("shard", "HASH"), ("at", "RANGE")], "shard": [("shard", "HASH")]}
@@ -56,7 +56,7 @@ def write(made: Any, kind: str, owner: str, part: str, shard: str | None, at: in
 
 @st.composite
 def queries(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw the arguments of a query, without the start key."""
+    """Generate the arguments of a query, without the start key."""
     name = draw(st.sampled_from([None, "due", "shard"]))
     partition, value = ("owner", draw(owners)) if name is None else ("shard", draw(shards))
     compared: dict[str, Any] = {"range_comparison": None, "range_objs": []}
@@ -81,7 +81,7 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def pages(query: Any, made: Any, asked: dict[str, Any]) -> list[Any]:
-    """Return all pages of a query with their counts and last keys."""
+    """Return all pages of a query, with the count and the last key of each page."""
     found, start = [], None
     while True:
         items, count, last = query(made, **asked, exclusive_start_key=start)
@@ -92,7 +92,7 @@ def pages(query: Any, made: Any, asked: dict[str, Any]) -> list[Any]:
 
 
 @given(st.booleans(), st.lists(st.lists(writes, max_size=20), min_size=1, max_size=3), st.lists(queries(), min_size=1))
-def test_a_query_by_sorted_index_returns_the_pages_of_a_full_search(
+def test_a_query_by_sorted_index_returns_the_same_pages_as_a_full_search(
     range_key: bool, batches: list[list[Any]], asked: list[dict[str, Any]]
 ) -> None:
     made = table(range_key)

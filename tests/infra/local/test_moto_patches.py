@@ -94,7 +94,7 @@ def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest
     dynamodb.delete_table(TableName=table)
 
 
-def test_a_transaction_is_executed_once_per_token(numbers: Numbers) -> None:
+def test_a_transaction_is_executed_only_once_for_each_token(numbers: Numbers) -> None:
     binary = numbers.put("binary", b=bytes(range(256)))
     for token in ("one", "one", "two", "one"):
         numbers.transact(token, numbers.add_one(), binary)
@@ -140,7 +140,7 @@ def things() -> Iterator[str]:
 
 
 class Untouched(defaultdict[Any, Any]):
-    """The partitions of a table. Iterating or copying the partitions fails the test."""
+    """The partitions of a table. The test fails if the partitions are iterated or copied."""
 
     def items(self) -> Any:
         raise AssertionError("the whole table is copied")
@@ -149,7 +149,7 @@ class Untouched(defaultdict[Any, Any]):
 
 
 @pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
-def test_a_transaction_touches_only_its_items_and_a_failed_one_changes_none(
+def test_a_transaction_does_not_copy_tables_and_changes_nothing_after_a_failure(
     things: str, keys: list[dict[str, str]]
 ) -> None:
     moto_patches.patch_moto()

@@ -1,4 +1,4 @@
-"""Child processes end with their parent."""
+"""Child processes end when their parent process ends."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
-def test_a_guarded_program_ends_after_its_parent_is_killed() -> None:
+def test_a_guarded_program_ends_after_the_parent_process_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     with parent.stdout:
@@ -42,7 +42,7 @@ def test_a_guarded_program_ends_after_its_parent_is_killed() -> None:
     wait_for(lambda: not any(map(alive, pids)), "a child is left")
 
 
-def test_stopping_a_child_ends_its_program() -> None:
+def test_stopping_a_child_process_ends_the_program() -> None:
     child = ChildProcess(guarded_command("sleep", "600"))
     assert not child.has_ended()
     child.stop()

@@ -21,7 +21,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
-    """Start two emulators in parallel. Yield their addresses."""
+    """Start two emulators in parallel. Yield the addresses of the emulators."""
     children = [ChildProcess(python_command("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
     yield [child.first_line() for child in children]
     for child in children:
@@ -38,7 +38,7 @@ def emulators(addresses: list[str]) -> list[str]:
 
 @pytest.fixture(params=["the own emulator", "another endpoint"])
 def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create the resources twice, as a restart of the stack does."""
+    """Create the resources twice, as in a restart of the stack."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
         resources.create_resources(emulated=request.param == "the own emulator", dynamodb_apart=False)
@@ -84,7 +84,7 @@ def test_the_local_template_fits_into_one_call_with_any_prefix(
     }, "alarms are of deployed stages; another type needs a call for the emulator in infra/local/resources.py, too"
 
 
-def test_two_stacks_share_an_endpoint_and_removing_one_keeps_the_other(
+def test_removing_a_stack_keeps_the_resources_of_a_second_stack_at_the_endpoint(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
@@ -110,7 +110,7 @@ def everything() -> list[str]:
     return sorted([*tables, *secrets, *queues, *aliases, *laid])
 
 
-def test_tables_are_created_only_at_the_separate_dynamodb(
+def test_tables_are_created_only_at_a_separate_dynamodb_endpoint(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])

@@ -1,4 +1,4 @@
-"""A starting stack reuses the users and credentials of an earlier start while they are valid."""
+"""A starting stack reuses the users and credentials of an earlier start while these users and credentials are valid."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from tests.causeway import Causeway
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Replace the demonstration programme with two programme managers of this test."""
+    """Replace the demonstration programme with two programme managers for this test."""
     made = [manager(credentials=[credential("full"), credential("support")]), manager()]
     monkeypatch.setattr(file, "DEMO", tmp_path / "demo.yaml")
     file.DEMO.write_text(written(*made))
@@ -27,8 +27,8 @@ def passes(causeway: Causeway, parts: dict[str, str]) -> bool:
     return credentials.check(parts["access_key"], parts["access_api_id"], parts["access_api_key"]) is not None
 
 
-def test_the_stored_user_is_reused_and_confirmed_for_the_operator(causeway: Causeway) -> None:
-    """An earlier version registered the user through the registration page."""
+def test_the_stored_user_is_reused_with_a_confirmed_email_address(causeway: Causeway) -> None:
+    """An earlier version of the stack registered the user through the registration page."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.register(email, "correct horse battery", terms_accepted=True)
     before = {"email": email, "password": "correct horse battery"}

@@ -1,4 +1,4 @@
-"""Differences between the local HTTP server and Chalice's server."""
+"""The local HTTP server behaves like API Gateway in cases in which Chalice's server does not."""
 
 import contextlib
 import http.client
@@ -19,7 +19,7 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @contextlib.contextmanager
 def serving_app(app: Chalice) -> Iterator[int]:
-    """Serve an application. Yield the port."""
+    """Serve an application. Yield the port of the server."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
     built = server.build_server(app, config, server.take_port(0), own_urls=["https://Public.example:8443/dev"])
     with serving(built) as running:
@@ -28,7 +28,7 @@ def serving_app(app: Chalice) -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Run a small application. Yield its port."""
+    """Run a small application. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
@@ -76,7 +76,7 @@ def post(length: str, body: bytes = b"") -> bytes:
     )
 
 
-def test_expect_100_continue_gets_an_interim_response_before_the_body_is_sent(port: int) -> None:
+def test_a_request_with_expect_100_continue_gets_an_interim_response_before_the_body(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
         opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
@@ -99,7 +99,7 @@ def test_the_server_disables_nagle_and_has_a_long_backlog() -> None:
     assert server.ApiServer.request_queue_size >= 128
 
 
-def test_head_returns_no_body_and_keeps_the_connection(connection: http.client.HTTPConnection) -> None:
+def test_a_head_request_returns_no_body_and_keeps_the_connection_open(connection: http.client.HTTPConnection) -> None:
     connection.request("HEAD", "/echo")
     answer = connection.getresponse()
     assert answer.read() == b""
@@ -108,7 +108,7 @@ def test_head_returns_no_body_and_keeps_the_connection(connection: http.client.H
 
 
 @pytest.mark.parametrize("path", ["/echo", "/nowhere"])
-def test_error_responses_to_head_have_no_body(port: int, path: str) -> None:
+def test_error_responses_to_head_requests_have_no_body(port: int, path: str) -> None:
     head, body = raw(port, f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 4")
     assert re.search(rb"\r\nContent-Length: [1-9]", head)
@@ -116,7 +116,9 @@ def test_error_responses_to_head_have_no_body(port: int, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["FOO", "PROPFIND", "TRACE", "OPTIONS"])
-def test_unusual_methods_reach_the_application(connection: http.client.HTTPConnection, method: str) -> None:
+def test_requests_with_unusual_methods_reach_the_application(
+    connection: http.client.HTTPConnection, method: str
+) -> None:
     connection.request(method, "/echo")
     assert connection.getresponse().status == 405
 

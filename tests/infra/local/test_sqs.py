@@ -1,4 +1,4 @@
-"""SQS of the emulator: responses, saved messages, and waiting consumers."""
+"""SQS in the emulator: responses, saved messages, and waiting consumers."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ REGION = "eu-west-1"
 
 
 class Saved:
-    """The saved messages, and their number by call."""
+    """The saved messages, and the number of changed messages in each call."""
 
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}
@@ -88,7 +88,7 @@ def counts(sqs: Sqs, queue: str = "work") -> tuple[str, ...]:
     return tuple(answer[name] for name in (*names, "ApproximateNumberOfMessagesDelayed"))
 
 
-def test_a_message_is_received_again_only_after_its_visibility_timeout(sqs: Sqs, clock: ManualClock) -> None:
+def test_a_message_is_received_again_only_after_the_visibility_timeout(sqs: Sqs, clock: ManualClock) -> None:
     send(sqs, "one", "two")
 
     assert bodies(received(sqs, MaxNumberOfMessages=10)) == ["one", "two"]
@@ -186,7 +186,7 @@ def test_sqs_calls_on_queues_are_handled_by_moto(sqs: Sqs) -> None:
     assert not sqs.handles("")
 
 
-def test_a_call_saves_only_the_messages_that_it_changed(sqs: Sqs, saved: Saved) -> None:
+def test_a_call_saves_only_changed_messages(sqs: Sqs, saved: Saved) -> None:
     send(sqs, *(f"body {number}" for number in range(100)))
     saved.sizes.clear()
     send(sqs, "another")
@@ -234,7 +234,7 @@ def test_a_waiting_consumer_receives_a_sent_message(sqs: Sqs) -> None:
     assert bodies(found) == ["hello"]
 
 
-def test_sixteen_consumers_receive_ten_thousand_messages_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sixteen_consumers_receive_each_of_ten_thousand_messages_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[int] = []
     real = MessageQueue.take
     monkeypatch.setattr(MessageQueue, "take", lambda queue: (looks.append(1), real(queue))[1])  # type: ignore[func-returns-value]

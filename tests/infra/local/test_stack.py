@@ -1,4 +1,4 @@
-"""The whole stack as started by ``make run``: output, errors, and the end of the stack."""
+"""The whole stack started by ``make run``: output, errors, and the end of the stack."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
-"""Data that survive a restart: user, public key, a page's status, and two programmes."""
+"""Data that survives a restart: the user, the public key, the status of a page, and two programmes."""
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
@@ -89,7 +89,7 @@ def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Pat
 
 @dataclass(frozen=True)
 class Killed:
-    """The data and responses of a stack that was killed."""
+    """The data and the responses of a stack that was killed."""
 
     content: dict[str, Any]
     running: Any
@@ -102,7 +102,7 @@ class Killed:
 
 @dataclass(frozen=True)
 class Returned:
-    """A killed stack, the data that the next stack kept, and the end of the next stack during a request."""
+    """A killed stack, the data that the restarted stack kept, and the end of the restarted stack during a request."""
 
     killed: Killed
     content: dict[str, Any]
@@ -114,7 +114,7 @@ class Returned:
 
 @pytest.fixture(scope="module")
 def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
-    """Kill and restart a stack. The first start finds another stack's file, whose process id is in use again."""
+    """Kill and restart a stack. The first start finds a stack file with a process id that another process now uses."""
     folder = tmp_path_factory.mktemp("stack")
     file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
     with stack_health("another-stack") as other, (folder / "output").open("wb") as output:
@@ -147,7 +147,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
 
 
 @pytest.mark.e2e
-def test_a_stack_serves_requests_and_removes_its_file_and_emulator_at_the_end(returned: Returned) -> None:
+def test_a_stack_serves_requests_and_removes_the_stack_file_and_emulator_at_the_end(returned: Returned) -> None:
     killed = returned.killed
     assert killed.health == 200
     assert [bank["api_version"] for bank in killed.content["banks"]] == [1, 2]
@@ -177,7 +177,7 @@ def test_requests_in_progress_are_answered_before_a_stack_ends(returned: Returne
 
 
 @pytest.mark.e2e
-def test_a_killed_stack_keeps_its_user_keys_and_credentials(returned: Returned) -> None:
+def test_user_keys_and_credentials_survive_the_kill_of_a_stack(returned: Returned) -> None:
     assert returned.kept == returned.killed.kept
     if not ENDPOINT:
         assert (returned.file.parent / "emulator").stat().st_mode & 0o777 == 0o700
@@ -209,7 +209,7 @@ def test_a_stop_request_in_the_last_step_of_a_start_prints_no_summary(
     assert capfd.readouterr().out == "ending…\nended\n"
 
 
-def test_end_with_stdin_ends_a_stack_with_its_standard_input(
+def test_a_stack_with_end_with_stdin_ends_when_standard_input_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
@@ -291,7 +291,7 @@ def test_documents_are_rendered_by_another_process_after_the_start(
 
 
 @pytest.mark.parametrize(("code", "sentences"), [(1, 1), (0, 0), (None, 0)])
-def test_a_failed_rendering_is_reported_once_and_explained_at_docs(
+def test_a_failed_rendering_is_reported_once_and_explained_on_the_docs_page(
     code: int | None,
     sentences: int,
     tmp_path: Path,
@@ -320,7 +320,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 def stacks(
     tmp_path_factory: pytest.TempPathFactory, rendered: None
 ) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
-    """Start a stack for each signal in parallel. Yield the processes and their stack files."""
+    """Start a stack for each signal in parallel. Yield the processes and the stack files."""
     made = {}
     for number in SIGNALS:
         file = tmp_path_factory.mktemp("stack") / "stack.json"
@@ -429,7 +429,7 @@ def test_the_summary_names_the_ca_file_of_a_stack_with_tls() -> None:
 @pytest.mark.parametrize(
     ("arguments", "environ", "speaks"), [([], {}, False), ([], {"TLS": "1"}, True), (["--tls"], {}, True)]
 )
-def test_tls_is_enabled_by_option_or_variable(
+def test_tls_is_enabled_by_an_option_or_an_environment_variable(
     arguments: list[str], environ: dict[str, str], speaks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TLS", raising=False)
@@ -442,7 +442,7 @@ def test_tls_is_enabled_by_option_or_variable(
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENGINE, reason="DynamoDB Local takes part in `make test-dynamodb`")
-def test_a_restarted_stack_keeps_its_user_keys_and_credentials(tmp_path: Path) -> None:
+def test_a_restarted_stack_keeps_user_keys_and_credentials(tmp_path: Path) -> None:
     with run_stack(environ=CLEAN, engine="dynamodb-local", folder=tmp_path) as content:
         before = _kept(content)
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
@@ -458,7 +458,7 @@ def test_a_restarted_stack_keeps_its_user_keys_and_credentials(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "environ", "fresh"), [([], {}, False), ([], {"FRESH": "1"}, True), (["--fresh"], {}, True)]
 )
-def test_fresh_is_enabled_by_option_or_variable(
+def test_fresh_data_is_enabled_by_an_option_or_an_environment_variable(
     arguments: list[str], environ: dict[str, str], fresh: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FRESH", raising=False)

@@ -1,4 +1,4 @@
-"""The stack file, with which tools find the running stack."""
+"""The stack file, which tools read to find the running stack."""
 
 import os
 from pathlib import Path
@@ -68,7 +68,7 @@ def test_a_stack_file_without_a_responding_port_is_not_a_running_stack(tmp_path:
 MADE_UP = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
-def test_point_at_stack_replaces_all_aws_settings_of_the_environment() -> None:
+def test_the_point_at_stack_function_replaces_all_aws_environment_variables() -> None:
     environ = {
         "HOME": "/home/ada",
         "AWS_PROFILE": "production",
@@ -83,14 +83,14 @@ def test_point_at_stack_replaces_all_aws_settings_of_the_environment() -> None:
     assert environ == {"HOME": "/home/ada", **MADE_UP}
 
 
-def test_point_at_stack_keeps_credentials_if_the_stack_has_none() -> None:
+def test_the_point_at_stack_function_keeps_credentials_if_the_stack_has_no_credentials() -> None:
     environ = {"AWS_PROFILE": "emulator"}
     stackfile.point_at_stack(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
 
     assert environ == {"AWS_PROFILE": "emulator", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 
 
-def test_a_stack_passes_on_every_setting_that_identifies_its_records() -> None:
+def test_the_stack_file_contains_every_setting_that_identifies_stored_records() -> None:
     asked: set[str] = set()
 
     class Environ(dict[str, str]):
@@ -105,7 +105,7 @@ def test_a_stack_passes_on_every_setting_that_identifies_its_records() -> None:
     assert asked - others == set(stackfile.SETTINGS)
 
 
-def test_remove_own_removes_only_the_file_of_its_stack(tmp_path: Path) -> None:
+def test_the_remove_own_function_removes_only_the_file_of_the_same_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
     stackfile.remove_own(file, "the-stack")

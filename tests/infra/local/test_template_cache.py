@@ -19,13 +19,13 @@ def code(tmp_path: Path) -> Path:
 
 
 class Process:
-    """A new process: an environment with one template, and the shared cache folder."""
+    """A new process, which has an environment with one template and uses the shared cache folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def page(self, template: str = "Hello") -> tuple[str, bool]:
-        """Return the rendered template, and whether it was compiled."""
+        """Return the rendered template, and whether the template was compiled."""
         cache = TemplateCache(self._folder / "templates", self._folder / "code")
         environment = Environment(loader=DictLoader({"page.html": template}), autoescape=True, bytecode_cache=cache)
         with patch.object(environment, "compile", wraps=environment.compile) as compiling:
@@ -52,7 +52,7 @@ def test_a_template_is_compiled_again_after_a_code_change(process: Process, code
     assert process.page() == ("Hello", True)
 
 
-def test_a_page_renders_even_if_its_template_cannot_be_cached(process: Process, tmp_path: Path) -> None:
+def test_a_page_is_rendered_even_if_the_template_cannot_be_cached(process: Process, tmp_path: Path) -> None:
     (tmp_path / "templates").write_text("a file where the folder would be")
 
     assert process.page() == ("Hello", True)

@@ -18,7 +18,7 @@ REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "millisecon
 
 @pytest.fixture
 def shown() -> Iterator[io.StringIO]:
-    """Provide the output of a terminal with colours."""
+    """Provide the output of a terminal that supports colours."""
     written = io.StringIO()
     console = Console(
         file=written,
@@ -42,7 +42,7 @@ def plain(written: io.StringIO) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", written.getvalue())
 
 
-def test_a_request_is_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.StringIO) -> None:
+def test_a_request_is_shown_in_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.StringIO) -> None:
     log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
 
@@ -96,7 +96,7 @@ def test_an_exception_is_shown_with_code_lines_but_no_message(shown: io.StringIO
     ("chosen", "is_terminal", "text"),
     [("", True, True), ("", False, False), ("json", True, False), ("text", False, True)],
 )
-def test_a_terminal_gets_text_unless_log_format_is_set(chosen: str, is_terminal: bool, text: bool) -> None:
+def test_the_log_on_a_terminal_is_text_unless_log_format_is_set(chosen: str, is_terminal: bool, text: bool) -> None:
     assert wants_text(chosen, is_terminal=is_terminal) is text
 
 

@@ -41,7 +41,7 @@ def local_tls(folder: Path) -> LocalTls:
 
 @pytest.fixture(scope="module")
 def port(local_tls: LocalTls) -> Iterator[int]:
-    """Run a small application that returns the identity of its caller. Yield its port."""
+    """Run a small application that returns the caller's identity. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/identity")
@@ -86,7 +86,7 @@ def test_a_client_that_does_not_trust_the_development_ca_cannot_connect(port: in
         identity(port, ssl.create_default_context())
 
 
-def test_handlers_receive_a_client_certificate_only_on_its_connection(
+def test_handlers_receive_a_client_certificate_only_on_the_same_connection(
     port: int, local_tls: LocalTls, folder: Path
 ) -> None:
     pem, key = DevelopmentCa(folder).issue_client(SUBJECT, days=1)
@@ -98,7 +98,7 @@ def test_handlers_receive_a_client_certificate_only_on_its_connection(
     assert "clientCert" not in identity(port, trusting(local_tls))
 
 
-def test_a_client_certificate_of_another_ca_fails_in_the_handshake(
+def test_a_client_certificate_of_an_untrusted_ca_fails_in_the_handshake(
     port: int, local_tls: LocalTls, tmp_path: Path
 ) -> None:
     pem, key = DevelopmentCa(tmp_path / "other").issue_client(SUBJECT, days=1)

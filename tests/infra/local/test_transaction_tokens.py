@@ -1,4 +1,4 @@
-"""Transactions are idempotent by their token, as in DynamoDB."""
+"""Transactions with a token are idempotent, as in DynamoDB."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_transaction_without_a_token_is_executed_each_time(tokens: Transaction
     assert [carry_out(tokens, None) for _ in range(2)] == [True, True]
 
 
-def test_a_token_with_other_content_is_refused(tokens: TransactionTokens) -> None:
+def test_a_transaction_token_with_different_content_is_refused(tokens: TransactionTokens) -> None:
     carry_out(tokens)
 
     with pytest.raises(TokenRefused) as refused:
@@ -66,7 +66,7 @@ def test_a_retry_of_a_transaction_in_progress_is_refused(tokens: TransactionToke
     assert not carry_out(tokens)
 
 
-def test_a_failed_transaction_leaves_its_token_unused(tokens: TransactionTokens) -> None:
+def test_the_token_of_a_failed_transaction_can_be_used_again(tokens: TransactionTokens) -> None:
     with pytest.raises(LookupError), tokens.transaction("token", FIRST):
         raise LookupError
     assert carry_out(tokens, members=OTHER)

@@ -9,20 +9,20 @@ from tests.infra.operator_files import changes, mark_used, rule, stored_rows, wi
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return the programme manager's content."""
+    """Load a programme manager. Return the loaded content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
 
 
 def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[int, int]]:
-    """Return the last changes of fees and limits, in seconds relative to the current time."""
+    """Return the modification times of fees and limits, in seconds relative to the current time."""
     found, now = causeway.hub.cards.programmes.set_up(content["id"]).catalogue, causeway.clock.time()
     fees = {entry.title: entry.updated_at - now for entry in found.fee_groups[1].entries}
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
 
-def test_an_unchanged_entry_of_a_group_keeps_its_modification_time(causeway: Causeway, small: Content) -> None:
+def test_an_unchanged_entry_of_a_group_keeps_the_modification_time(causeway: Causeway, small: Content) -> None:
     first, second = fee("ATM", title="First"), fee("ATM", title="Second", percent="0.5")
     loaded(causeway.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
     causeway.clock.advance(50)
@@ -40,7 +40,7 @@ def test_an_unchanged_entry_of_a_group_keeps_its_modification_time(causeway: Cau
     assert stored_rows(causeway, small) == before
 
 
-def test_the_difference_of_a_group_lists_its_changed_entries(causeway: Causeway, small: Content) -> None:
+def test_the_difference_of_a_group_lists_the_changed_entries(causeway: Causeway, small: Content) -> None:
     used = with_entries(small, [fee("ATM"), fee("ATM", title="Else"), fee("CARD")], [limit(1), limit(2, name="Two")])
     loaded(causeway.hub, used)
     mark_used(causeway, small, ("fee_group", 1), ("limit_group", 1))
@@ -63,7 +63,7 @@ def test_the_difference_of_a_group_lists_its_changed_entries(causeway: Causeway,
     assert causeway.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
-def test_an_unchanged_rule_keeps_its_modification_time_and_changes_are_listed_separately(
+def test_an_unchanged_rule_keeps_the_modification_time_and_each_change_is_listed(
     causeway: Causeway, small: Content
 ) -> None:
     def with_rules(*rules: Content) -> Content:
@@ -87,7 +87,7 @@ def test_an_unchanged_rule_keeps_its_modification_time_and_changes_are_listed_se
     assert changes(causeway, wanted) == []
 
 
-def test_the_difference_of_a_usage_group_lists_its_changed_members(causeway: Causeway, small: Content) -> None:
+def test_the_difference_of_a_usage_group_lists_the_changed_members(causeway: Causeway, small: Content) -> None:
     blocked = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 7995, "mcc_high": 7995}]}
     wanted = small | {"usage_groups": [{"id": 1, "name": "Usage", **blocked}]}
 

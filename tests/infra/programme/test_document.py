@@ -19,7 +19,7 @@ def parts(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def places(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield the path of every list and object in a file, with the model of the entries."""
+    """Yield the path of every list and object in a programme file, with the model of the entries."""
     for name, field in model.model_fields.items():
         for inner in parts(field.annotation):
             yield f"{place}{name}", inner

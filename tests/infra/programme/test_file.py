@@ -1,4 +1,4 @@
-"""Programme file: the resulting configuration, and errors with their locations."""
+"""Programme files: the resulting configuration, and errors with their locations."""
 
 from decimal import Decimal
 from typing import Any
@@ -28,7 +28,7 @@ def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
 
 
 def of_small(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small programme file with these members."""
+    """Return the errors of a small programme file with the given members."""
     return faults(written(manager(**members)))
 
 
@@ -43,7 +43,7 @@ def of_credential(**members: Any) -> tuple[str, ...]:
 # -- the card bureau
 
 
-def test_a_programme_can_set_its_bureau_characters() -> None:
+def test_a_programme_can_set_the_bureau_characters() -> None:
     greek = card_programme(bureau_characters="ΑΒΓ 123")
     [loaded] = file.read_programmes(written(manager(card_programmes=[greek])), "local")
     [usual] = file.read_programmes(written(manager()), "local")
@@ -124,7 +124,7 @@ def test_a_programme_file_without_members_is_rejected(text: str) -> None:
         ("programme_managers: 1", ("programme_managers must be a list",)),
     ],
 )
-def test_an_error_of_a_programme_file_is_reported_with_its_location(text: str, said: tuple[str, ...]) -> None:
+def test_an_error_of_a_programme_file_is_reported_with_the_location(text: str, said: tuple[str, ...]) -> None:
     assert faults(text) == said
 
 
@@ -159,7 +159,7 @@ def test_an_invalid_card_programme_is_refused(members: Content, said: str) -> No
     assert of_programme(**members) == (f"programme_managers.0.card_programmes.0.{said}",)
 
 
-def test_a_limit_group_has_the_type_card_account_or_holder() -> None:
+def test_the_type_of_a_limit_group_is_card_account_or_holder() -> None:
     groups = [*manager()["limit_groups"], {"id": 4, "name": "Else", "limit_type": 4}]
 
     assert of_small(limit_groups=groups) == ("programme_managers.0.limit_groups.3.limit_type must be 1, 2 or 3",)
@@ -220,7 +220,7 @@ def test_a_longer_bin_within_a_test_range_is_accepted() -> None:
     assert file.read_programmes(written(manager(card_programmes=[card_programme(bin="22230012")])), "dev")
 
 
-def test_a_duplicate_id_of_one_kind_is_refused() -> None:
+def test_two_entries_of_one_kind_with_the_same_id_are_refused() -> None:
     designs = [{"id": 1, "name": "Blue"}, {"id": 2, "name": "Green"}, {"id": 1, "name": "Red"}]
 
     assert of_small(designs=designs) == ("programme_managers.0.designs.2.id occurs twice",)
@@ -253,7 +253,7 @@ def test_an_invalid_exchange_rate_is_refused(rates: list[Content], said: str) ->
     assert found.startswith(f"programme_managers.0.exchange_rates.{said}")
 
 
-def test_a_rate_keeps_its_digits_with_and_without_quotes() -> None:
+def test_an_exchange_rate_keeps_all_digits_with_and_without_quotes() -> None:
     for spelled in ("0.861200000", "'0.861200000'"):
         text = written(manager()).replace("'0.86'", spelled)
         assert str(file.read_programmes(text, "local")[0].catalogue.rates[978, 826].base) == "0.861200000"
@@ -266,7 +266,7 @@ def public_key(bits: int) -> str:
     return signatures.public_pem(rsa.generate_private_key(65537, bits).public_key())
 
 
-def test_the_mode_plain_requires_allow_plain() -> None:
+def test_the_mode_plain_requires_the_member_allow_plain() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pan": "plain"}
 
     assert of_credential(modes=modes) == (

@@ -29,7 +29,7 @@ def entries_of(group_ids: tuple[int, ...]) -> list[LimitEntry]:
 
 
 @pytest.mark.parametrize("programme", [DEMO.account_programmes[501], DEMO.card_programmes[101]])
-def test_the_default_fee_groups_of_the_demo_charge_nothing_for_external_payments(
+def test_the_default_fee_groups_of_the_demo_programme_make_external_payments_free(
     programme: AccountProgramme | CardProgramme,
 ) -> None:
     default = DEMO.fee_groups[programme.fee_group_ids[0]]
@@ -43,8 +43,11 @@ def test_the_default_fee_groups_of_the_demo_charge_nothing_for_external_payments
     assert DEMO.fee_groups[302].entries == ()
 
 
-def test_the_default_limits_of_the_demo_allow_simple_tests() -> None:
-    """The limits are 10,000.00 out and 1,000,000.00 in, including in the currency with the highest value."""
+def test_the_default_limits_of_the_demo_programme_allow_simple_tests() -> None:
+    """The limits are 10,000.00 for outgoing amounts and 1,000,000.00 for incoming amounts, including in the currency
+    with the
+    highest value.
+    """
     factor = DEMO.rates[826, 978].base
     for entry in entries_of((201, 211, 221)):
         if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):
@@ -99,7 +102,7 @@ def test_docs_name_every_member_of_groups_and_rates(part: type[models.Part]) -> 
     assert {name for name in names if f"`{name}`" not in text} <= {"id", "name"}
 
 
-def test_docs_list_the_numbers_of_durations_classes_and_region_types() -> None:
+def test_docs_list_the_numbers_for_durations_classes_and_region_types() -> None:
     text = PROGRAMME_FILE
 
     assert f"at most {models.ENTRIES} a group" in text
@@ -197,7 +200,7 @@ def test_a_fee_group_has_at_most_8_codes_for_one_transaction_type() -> None:
     )
 
 
-def test_fees_with_one_code_keep_their_order() -> None:
+def test_fees_with_the_same_code_are_stored_in_the_order_of_the_file() -> None:
     entries = catalogue_of(**with_fees(fee("B"), fee("A"), fee("B", percent="1"))).fee_groups[1].entries
 
     assert [(entry.code, entry.fixed) for entry in entries] == [("B", 100), ("A", 100), ("B", None)]
@@ -288,7 +291,7 @@ def test_an_invalid_limit_entry_is_refused(members: Content, said: str) -> None:
     assert faults(**with_limits(limit(7), limit() | members)) == (f"limit_groups.0.entries.1.{said}",)
 
 
-def test_two_groups_can_have_entries_with_the_same_id() -> None:
+def test_entries_of_different_groups_can_have_the_same_id() -> None:
     given = with_limits(limit(7))
     given["limit_groups"][1]["entries"] = [limit(7)]
 

@@ -26,7 +26,7 @@ from tests.infra.operator_files import changes, mark_used, stored_rows, with_ent
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return the programme manager's content."""
+    """Load a programme manager. Return the loaded content."""
     made = manager()
     loaded(causeway.hub, made)
     return made
@@ -48,7 +48,7 @@ def test_a_repeated_programme_load_changes_nothing(causeway: Causeway, small: Co
     assert stored_rows(causeway, small) == before
 
 
-def test_the_in_use_mark_of_an_entry_is_not_a_difference(causeway: Causeway, small: Content) -> None:
+def test_marking_an_entry_as_in_use_is_not_a_difference(causeway: Causeway, small: Content) -> None:
     mark_used(causeway, small, ("design", 1))
 
     assert changes(causeway, small) == []
@@ -145,7 +145,7 @@ def test_a_refusal_leaves_every_programme_manager_of_the_file_unchanged(causeway
     assert stored_rows(causeway, new) == {}
 
 
-def test_an_entry_in_use_can_change_and_stays_in_use(causeway: Causeway, small: Content) -> None:
+def test_an_entry_in_use_can_be_changed_and_remains_in_use(causeway: Causeway, small: Content) -> None:
     mark_used(causeway, small, ("design", 1))
     loaded(causeway.hub, small | {"designs": [{"id": 1, "name": "Deep Blue"}]})
     found = causeway.hub.cards.programmes.set_up(small["id"])
@@ -168,7 +168,9 @@ def test_the_type_of_a_limit_group_in_use_cannot_change(causeway: Causeway, smal
         loaded(causeway.hub, small)
 
 
-def test_a_special_account_in_use_cannot_be_removed_or_change_its_currency(causeway: Causeway, small: Content) -> None:
+def test_a_special_account_in_use_cannot_be_removed_or_get_a_different_currency(
+    causeway: Causeway, small: Content
+) -> None:
     small["special_accounts"] = [special_account(1), special_account(2)]
     loaded(causeway.hub, small)
     mark_used(causeway, small, ("special_account", 1))
@@ -193,7 +195,7 @@ def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway
 
 
 def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway, small: Content) -> None:
-    """The tests of ``programmes`` cover a first use immediately after the removal."""
+    """The tests of the package ``programmes`` cover a first use immediately after the removal."""
     before = stored_rows(causeway, small)
     with (
         causeway.meanwhile("transact", lambda: mark_used(causeway, small, ("design", 2))),

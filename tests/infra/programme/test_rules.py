@@ -52,7 +52,7 @@ def test_the_default_usage_group_of_the_demo_blocks_nothing() -> None:
         (604, TransactionAttributes(0, 978, 5, 5411, 826), None, None),
     ],
 )
-def test_the_other_usage_groups_of_the_demo_decline_the_transactions_in_their_names(
+def test_usage_groups_of_the_demo_decline_transactions_stated_in_the_group_name(
     group: int, facts: TransactionAttributes, eci_indicator: int | None, said: str | None
 ) -> None:
     assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
@@ -64,7 +64,7 @@ def test_the_other_usage_groups_of_the_demo_decline_the_transactions_in_their_na
 def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
-    """The rules allow 5 uses a day up to 10,000.00, including in the currency with the highest value."""
+    """The rules allow 5 uses per day of up to 10,000.00, including in the currency with the highest value."""
     facts = TransactionAttributes(transaction_type, 826, entry_mode, 5411, country, holder_country=276)
     groups = {DEMO.card_programmes[101].risk_group_ids[0], DEMO.account_programmes[501].risk_group_ids[0]}
     windows: Any = {}
@@ -110,7 +110,7 @@ def test_a_usage_group_blocks_nothing_by_default() -> None:
     assert catalogue_of(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
 
 
-def test_a_usage_group_has_the_values_of_its_members_in_the_file() -> None:
+def test_a_usage_group_has_the_member_values_of_the_programme_file() -> None:
     said = {
         "blocked_channels": [*CHANNELS],
         "blocked_mccs": [{"mcc_low": 0, "mcc_high": 9999}, {"mcc_low": 7995, "mcc_high": 7995}],
@@ -171,7 +171,7 @@ def test_a_risk_rule_has_defaults_that_match_every_transaction() -> None:
     assert catalogue_of().risk_groups[1].rules == ()
 
 
-def test_a_risk_rule_has_the_values_of_its_members_in_the_file() -> None:
+def test_a_risk_rule_has_the_member_values_of_the_programme_file() -> None:
     said = {
         "transaction_type": 1,
         "entry_mode": 90,
@@ -258,7 +258,7 @@ def test_a_risk_group_has_at_most_100_rules() -> None:
 # -- kept and read again
 
 
-def test_loaded_usage_and_risk_groups_equal_the_file(causeway: Causeway) -> None:
+def test_loaded_usage_and_risk_groups_equal_the_programme_file(causeway: Causeway) -> None:
     usage = {"blocked_channels": ["cash"], "blocked_mccs": [{"mcc_low": 1, "mcc_high": 2}], "countries": [276]}
     counted = rule(amount=1, currency=978, count=2, duration=7)
     content = manager(**with_usage(**usage), **with_rules(counted))
@@ -290,7 +290,7 @@ def test_groups_stored_by_earlier_versions_without_members_are_readable(causeway
 
 
 @pytest.mark.parametrize("stage", ["local", "dev", "prod"])
-def test_an_events_url_can_be_omitted_or_use_https(stage: Any) -> None:
+def test_an_events_url_is_optional_and_can_use_https(stage: Any) -> None:
     for said in (None, "https://pm.example.com/events?of=cards"):
         content = manager(events_url=said, card_programmes=[])
         assert file.read_programmes(written(content), stage)[0].catalogue.events_url == said

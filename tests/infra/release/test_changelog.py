@@ -11,7 +11,7 @@ from infra.release.changelog import EMPTY, NEXT, ChangelogInvalid
 from tests.kit.documents import ROOT, releases
 
 MOST_LINES = 10
-"""The most lines that a release needs: details stand in the documents."""
+"""The maximum number of lines of a release in the changelog. The documents contain the details."""
 TEXT = f"# Changelog\n\n{NEXT}\n\n- One\n  thing\n- Another\n\n## 1.0.0 (2026-11-29)\n\n- The first\n"
 DAY = date(2026, 12, 24)
 
@@ -20,11 +20,11 @@ def own(name: str) -> str:
     return (ROOT / name).read_text("utf-8")
 
 
-def test_notes_returns_the_items_of_a_section_in_one_line_each() -> None:
+def test_the_notes_function_returns_each_item_of_a_section_in_one_line() -> None:
     assert changelog.notes(changelog.next_version(TEXT)) == ["One thing", "Another"]
 
 
-def test_a_release_renames_the_next_version_section_and_adds_an_empty_one() -> None:
+def test_a_release_renames_the_next_version_section_and_adds_an_empty_section() -> None:
     assert changelog.release(TEXT, "1.1.0", DAY) == (
         f"# Changelog\n\n{NEXT}\n\n{EMPTY}\n\n## 1.1.0 (2026-12-24)\n\n- One\n  thing\n- Another\n\n"
         "## 1.0.0 (2026-11-29)\n\n- The first\n"
@@ -49,7 +49,7 @@ def test_a_changelog_without_the_next_version_section_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "sdk/CHANGELOG.md"])
-def test_releases_are_dated_and_descend_from_the_present_version(name: str) -> None:
+def test_releases_in_the_changelog_have_dates_and_descend_from_the_current_version(name: str) -> None:
     found = releases(own(name))
 
     versions = [tuple(map(int, version.split("."))) for version, _ in found]

@@ -1,4 +1,4 @@
-"""An API contract change since the last release fails the check unless the changelog names the change."""
+"""The release check fails if the changelog does not name an API contract change since the last release."""
 
 import copy
 from collections.abc import Callable
@@ -121,7 +121,7 @@ def test_a_new_contract_line_without_an_obligation_for_callers_needs_no_note(lin
 
 
 @pytest.mark.parametrize("content", ['value "A"', 'rule {"not":{"required":["a"]}}'])
-def test_values_and_rules_of_a_new_optional_member_need_no_changelog_note(content: str) -> None:
+def test_a_new_optional_member_needs_no_changelog_note_for_values_and_rules(content: str) -> None:
     place = "POST /pay request body.note"
 
     assert unnamed_changes("tpp", RELEASE, [*RELEASE, f"{place}  string, optional", f"{place}  {content}"], []) == []

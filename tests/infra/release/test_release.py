@@ -29,7 +29,7 @@ Path({DATA!r}).write_text("new")
 
 
 class Clone:
-    """A repository with some files of this repository and one commit."""
+    """A repository with one commit that contains some files of this repository."""
 
     def __init__(self, folder: Path, files: Iterable[str]) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class Clone:
         return (self.folder / name).read_text("utf-8")
 
     def write_next_version(self, note: str) -> None:
-        """Replace the content of the changelog's first section by ``note``."""
+        """Replace the content of the changelog's first section with ``note``."""
         before, _, after = self.read("CHANGELOG.md").partition(f"{NEXT}\n")
         earlier = after[after.index("\n## ") :]
         (self.folder / "CHANGELOG.md").write_text(f"{before}{NEXT}\n\n{note}\n{earlier}", "utf-8")
@@ -70,7 +70,10 @@ def all_files() -> list[str]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """Create a repository with the files that a release changes. Its data command writes the data file at once."""
+    """Create a repository with the files that a release changes. The data command of the repository writes the data
+    file
+    immediately.
+    """
     packages = ("tests/__init__.py", "tests/upgrade/__init__.py")
     files = (".gitignore", *CHANGELOGS, *VERSION_FILES, CONTRACT, DATA, DATA_COMMAND, *packages)
     made = Clone(tmp_path_factory.mktemp("clone"), files)
@@ -170,7 +173,7 @@ def test_a_release_is_undone_if_git_refuses_the_commit_or_the_tag(
         file.unlink()
 
 
-def test_a_release_is_undone_if_its_data_cannot_be_written(clone: Clone) -> None:
+def test_a_release_is_undone_if_the_data_file_cannot_be_written(clone: Clone) -> None:
     (clone.folder / DATA_COMMAND).write_text(f"{WRITE_DATA}raise SystemExit(3)", "utf-8")
     clone.git("commit", "--quiet", "--all", "--message", "Broken")
     try:
@@ -180,7 +183,7 @@ def test_a_release_is_undone_if_its_data_cannot_be_written(clone: Clone) -> None
 
 
 def refused(clone: Clone, version: str, reason: str, tags: str = "") -> None:
-    """Check that a release is refused with this reason and changes nothing."""
+    """Check that a release is refused with the given reason and changes nothing."""
     before = (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain"))
 
     with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -1,4 +1,6 @@
-"""Additions to the APIs need only the files that CONTRIBUTING lists. Each addition is applied to a copy of the tree.
+"""Additions to the APIs require changes only in the files that CONTRIBUTING lists. Each addition is applied to a copy
+of the
+repository.
 
 If run as a program in the folder of a copy, the module reads additions from standard input and prints the missing
 parts.
@@ -23,10 +25,13 @@ OPENBANKING, CARDS = "chalicelib/openbanking/protocol", "chalicelib/cards"
 RENDER = "infra/render/openapi"
 PROTOCOL = OPENBANKING.replace("/", ".")
 LIBRARIES = ("pydantic", "chalice", "botocore.session", "cryptography.x509", "jinja2")
-"""Loaded before the copy's own modules, once for all additions."""
+"""Libraries that are loaded once for all additions, before the copy's modules."""
 
 Edits = Mapping[str, str]
-"""What is written into a file, by the text of the file that it precedes; an empty text is the end of the file."""
+"""The texts to insert into a file. The key of a text is the existing text that follows the insertion, or an empty
+string for
+the end of the file.
+"""
 
 
 class Addition(NamedTuple):
@@ -156,14 +161,14 @@ ADDITIONS = {
     "card event": Addition("event", "cards", "account.renamed", CARD_EVENTS),
 }
 WHOLE = {"together": [name for name in ADDITIONS if name != "call"], "call": ["call"]}
-"""Additions with all of their files: those that do not need the same place are played together."""
+"""Sets of additions with all files. Additions are applied together unless two additions insert at the same place."""
 PARTIAL = {
     f"{name} without {omitted}": (name, omitted)
     for name, addition in ADDITIONS.items()
     for omitted in addition.files
     if len(addition.files) > 1 and (name != "call" or omitted.endswith("webhooks.py"))
 }
-"""Additions without one of their files; what a call and a webhook have in common is left out of the webhook."""
+"""Additions without one of the files. A file needed by a call and by a webhook is omitted only from the webhook."""
 
 
 @pytest.fixture(scope="module")

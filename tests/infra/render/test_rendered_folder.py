@@ -1,4 +1,6 @@
-"""The rendered folder is written only when inputs have changed, by one process at a time, and atomically."""
+"""The rendered folder is written only when inputs have changed. Only one process writes at a time, and writes are
+atomic.
+"""
 
 import subprocess
 import sys
@@ -120,7 +122,7 @@ def test_a_failed_rendering_keeps_the_old_files(root: Path) -> None:
     assert not is_current(compute_fingerprint(root), folder_of(root))
 
 
-def test_files_appear_only_after_all_are_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rendered_files_appear_only_after_all_files_are_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
     write = Path.write_text
 
@@ -146,7 +148,7 @@ def test_files_of_an_interrupted_run_are_removed(root: Path) -> None:
     assert [file.name for file in (root / "build").iterdir()] == ["rendered.lock"]
 
 
-def test_a_change_during_rendering_causes_another_rendering(root: Path) -> None:
+def test_a_change_during_rendering_causes_a_second_rendering(root: Path) -> None:
     def build() -> Mapping[str, str]:
         (root / "docs" / "tour.md").write_text("# Meanwhile", "utf-8")
         return TEXTS

@@ -78,7 +78,7 @@ class Skew:
 
 
 def kind_of(table: str, item: Item) -> str:
-    """Return the kind of an item: its table, the owner of a claim, or ``limits`` for usage counters."""
+    """Return the kind of an item. The kind is the table, the owner of a claim, or ``limits`` for usage counters."""
     if table == "idempotency":
         return str(item["claim"]).partition("#")[0]
     return "limits" if item.get("part") == "limits" else table
@@ -100,7 +100,7 @@ def moments_of(causeway: Causeway, request: Callable[[], Any]) -> list[Moment]:
 
 
 def skews_of(moments: list[Moment]) -> Iterator[Skew]:
-    """Yield every restore of one table to an earlier or a later snapshot than the other tables."""
+    """Yield every restore in which one table has an earlier or a later snapshot than all other tables."""
     for earlier, later in combinations(moments, 2):
         changes = later.changes_since(earlier)
         written = frozenset[str]().union(*changes.values())
@@ -112,7 +112,7 @@ def skews_of(moments: list[Moment]) -> Iterator[Skew]:
 
 @contextmanager
 def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
-    """Yield competing requests whose client and programme manager receive events."""
+    """Yield sets of competing requests. The client and the programme manager of the requests receive events."""
     causeway.tpp.set_events_url()
     with causeway.manager_wants_events():
         yield race.prepare(causeway)
@@ -171,7 +171,9 @@ MENDING = frozenset(check.name for check in CHECKS if check.mends)
 class Harmless:
     """A data loss that ``doctor`` does not report.
 
-    For writes with only these kinds of items, only ``lost`` items are missing, or only ``kept`` items remain.
+    The data loss is harmless if the writes contained only ``written`` items. Additionally, only ``lost`` items are
+    missing,
+    or only ``kept`` items remain.
     """
 
     reason: str
@@ -292,7 +294,7 @@ def test_a_deferred_payment_possibly_sent_before_a_restore_is_not_sent_again(cau
     assert order.order.request_id == delivery.request_id
 
 
-def test_a_deferred_payment_in_progress_is_left_to_its_worker(causeway: Causeway) -> None:
+def test_doctor_does_not_change_a_deferred_payment_in_progress(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.headers = {"prefer": "respond-async"}
     pisp.pay()
@@ -362,7 +364,7 @@ def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Cause
 
 
 def lose_claims(causeway: Causeway) -> None:
-    """Restore ``idempotency`` to a snapshot in which the table was empty."""
+    """Restore the table ``idempotency`` to a snapshot in which the table was empty."""
     for item in causeway.hub.store.scan("idempotency"):
         causeway.hub.store.delete("idempotency", {"claim": item["claim"]})
 

@@ -117,7 +117,7 @@ def test_an_error_of_the_python_package_ends_the_tour_with_one_line(
     assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"
 
 
-def test_the_tour_explains_the_start_of_a_separate_stack(tmp_path: Path) -> None:
+def test_the_tour_prints_why_a_separate_stack_is_started(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
     without = play.explain_own_stack(environ)
@@ -149,7 +149,7 @@ def test_a_stack_that_does_not_start_ends_the_tour_with_one_line(
     )
 
 
-def test_the_tour_follows_an_accepted_wrong_pin_with_three_other_pins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_enters_three_different_pins_after_an_accepted_wrong_pin(monkeypatch: pytest.MonkeyPatch) -> None:
     none: Any = SimpleNamespace(wait_for_event=None)
     codes = iter(["55", "55", "00", "55", "55", "75"])
     monkeypatch.setattr(CardTour, "respond", lambda *_, **__: {"response_code": next(codes)})

@@ -12,7 +12,7 @@ def test_the_contract_is_up_to_date() -> None:
     assert main(["--check"]) == 0, "make contract"
 
 
-def test_check_names_outdated_files_and_writes_nothing(
+def test_the_check_option_lists_outdated_files_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tpp.txt"

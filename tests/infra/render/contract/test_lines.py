@@ -21,7 +21,7 @@ def members(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties][:1]}
 
 
-def test_an_operation_without_bodies_has_a_line_and_one_per_status() -> None:
+def test_an_operation_without_bodies_has_one_line_and_one_line_per_status() -> None:
     assert contract(document()) == ["POST /pay", "POST /pay response 200  none"]
 
 
@@ -36,14 +36,14 @@ def test_a_member_line_has_type_length_pattern_and_obligation_but_no_description
 
 
 @pytest.mark.parametrize(("required", "obligation"), [(True, "required"), (False, "optional")])
-def test_a_request_body_line_has_its_obligation(required: bool, obligation: str) -> None:
+def test_a_request_body_line_states_whether_the_body_is_required(required: bool, obligation: str) -> None:
     made = document(members(amount=AMOUNT))
     made["paths"]["/pay"]["post"]["requestBody"]["required"] = required
 
     assert f"POST /pay request body  object, application/json, {obligation}" in contract(made)
 
 
-def test_each_value_has_one_line_and_a_number_shares_it_with_its_text_form() -> None:
+def test_each_value_has_one_line_but_a_number_and_its_text_form_share_a_line() -> None:
     lines = contract(document(members(mode={"enum": ["fast", "slow"]}, flag={"enum": [1, "1", 0, "0"]})))
 
     assert lines[2:8] == [
@@ -74,7 +74,7 @@ def test_a_long_pattern_is_listed_once_under_a_name() -> None:
     assert [line for line in lines if line.endswith(f"pattern {name}, optional")] == [lines[3]]
 
 
-def test_items_and_inner_members_are_named_by_their_path() -> None:
+def test_list_items_and_nested_members_are_named_by_path() -> None:
     lines = contract(document(response=members(list={"type": "array", "maxItems": 9, "items": members(id=AMOUNT)})))
 
     assert [line.partition("  ")[0] for line in lines[2:]] == [
@@ -85,7 +85,7 @@ def test_items_and_inner_members_are_named_by_their_path() -> None:
     assert "array, items ..9, required" in lines[2]
 
 
-def test_a_schema_is_listed_once() -> None:
+def test_a_schema_that_several_members_use_is_listed_once() -> None:
     account = {"$ref": "#/components/schemas/Account"}
     lines = contract(document(members(debtor=account, creditor=account), Account=members(iban=AMOUNT)))
 
@@ -148,7 +148,7 @@ def test_conditions_between_members_are_listed_as_rules() -> None:
         ({"default": "a"}, {"default": "b"}),
     ],
 )
-def test_a_changed_schema_keyword_changes_the_line_of_its_member(before: Any, after: Any) -> None:
+def test_a_changed_schema_keyword_changes_the_line_of_the_member(before: Any, after: Any) -> None:
     old, new = (contract(document(members(amount={"type": "string", **quality}))) for quality in (before, after))
 
     assert any(".amount" in line for line in {*old} - {*new})

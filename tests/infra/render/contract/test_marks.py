@@ -31,7 +31,7 @@ LISTS, PAYS = RELEASE[:2], RELEASE[2:]
         ),
     ],
 )
-def test_new_and_removed_contract_lines_are_marked_at_their_positions(present: list[str], lines: list[str]) -> None:
+def test_new_and_removed_contract_lines_are_marked_in_place(present: list[str], lines: list[str]) -> None:
     text = marks.join_lines(lines)
 
     assert marks.mark_changes(RELEASE, present) == lines

@@ -1,4 +1,4 @@
-"""Calls of an OpenAPI document in Markdown."""
+"""The Markdown description of the calls in an OpenAPI document."""
 
 import copy
 from typing import Any
@@ -61,7 +61,7 @@ def rendered(document: dict[str, Any]) -> str:
     return pages.render(pages.calls)
 
 
-def test_a_call_has_its_purpose_headers_parameters_and_example() -> None:
+def test_a_call_is_documented_with_purpose_headers_parameters_and_example() -> None:
     text = rendered(DOCUMENT)
 
     assert text.startswith("## `GET /books/{id}`\n\nRead a book.\n\nThe book, or its newest edition.\n\n")
@@ -71,7 +71,7 @@ def test_a_call_has_its_purpose_headers_parameters_and_example() -> None:
     assert '{"title": "Emma", "authors": [{"name": "J. A."}]}' in text
 
 
-def test_members_of_objects_in_lists_are_documented_after_their_list() -> None:
+def test_members_of_objects_in_a_list_are_documented_after_the_list() -> None:
     found = tables(rendered(DOCUMENT))[1]
 
     assert found[2:] == [
@@ -81,7 +81,7 @@ def test_members_of_objects_in_lists_are_documented_after_their_list() -> None:
     ]
 
 
-def test_an_error_response_is_listed_with_its_call() -> None:
+def test_an_error_response_is_listed_with_the_call_that_returns_the_error() -> None:
     assert ["404", "NO_BOOK", "There is no such book"] in tables(rendered(DOCUMENT))[2]
 
 

@@ -1,4 +1,4 @@
-"""Every rule named by a check links to an existing section."""
+"""Every rule in the table of checks links to an existing section."""
 
 import pytest
 

@@ -6,7 +6,7 @@ from tests.kit.documents import rows, section
 PAGE = commands.render()
 
 
-def test_a_command_has_its_purpose_options_and_examples() -> None:
+def test_a_command_is_documented_with_purpose_options_and_examples() -> None:
     text = section(PAGE, "### `banks add`")
     options = {row[0]: row[1] for row in rows(text)}
 

@@ -1,4 +1,4 @@
-"""Renders documents in HTML: headings, tables, code blocks, links, and the parts of long pages."""
+"""The rendering of documents as HTML: headings, tables, code blocks, links, and the parts of long pages."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_headings_get_the_anchors_of_markdown_links() -> None:
     assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
 
 
-def test_a_long_path_has_line_break_opportunities_and_a_short_name_has_none() -> None:
+def test_only_a_long_path_has_line_break_opportunities() -> None:
     text = Renderer("tour").render("`cards/api/test_holders.py::test_a_name_is_kept` <`expires_at`, `a_<b`\n")
 
     path = "cards/<wbr>api/<wbr>test_<wbr>holders.py::<wbr>test_<wbr>a_<wbr>name_<wbr>is_<wbr>kept"
@@ -123,7 +123,7 @@ def test_code_blocks_are_focusable_and_escaped() -> None:
     assert "&lt;b&gt;' &amp;&amp; true\n</code></pre>" in text
 
 
-def test_a_group_of_a_long_page_becomes_a_part_with_raised_headings() -> None:
+def test_a_section_group_of_a_long_page_becomes_a_part_with_raised_headings() -> None:
     found = Renderer("reference/tpp-api").render_all(LONG)
 
     assert list(found) == ["reference/tpp-api", "reference/tpp-api/account"]
@@ -135,7 +135,7 @@ def test_a_group_of_a_long_page_becomes_a_part_with_raised_headings() -> None:
     assert found["reference/tpp-api/account"].startswith("<p>Reads <em>accounts</em>. Not more.</p>")
 
 
-def test_a_long_page_lists_the_sections_of_its_parts_with_their_anchors() -> None:
+def test_a_long_page_lists_the_sections_of_all_parts_with_anchors() -> None:
     text = Renderer("reference/tpp-api").render(LONG)
 
     assert f'<h2 id="account"><a href="{PART}">Account</a></h2>\n<p>Reads <em>accounts</em>. Not more.</p>' in text

@@ -30,7 +30,7 @@ def headings(page: str) -> list[str]:
 
 
 def sections() -> Iterator[tuple[str, str]]:
-    """Yield each heading in code format with the text below the heading."""
+    """Yield each heading in code format, with the text below the heading."""
     for text in PAGES.values():
         for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
             title, _, below = part.partition("\n")
@@ -84,7 +84,7 @@ def test_documented_signatures_equal_the_code() -> None:
     assert checked > 40
 
 
-def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_section() -> None:
+def test_types_in_tables_and_signatures_have_no_module_and_link_to_the_type_section() -> None:
     found = {cells[0]: cells[1] for cells in rows(PAGES["sdk-tpp-models"]) if len(cells) == 3}
 
     assert found["instructed_amount"] == "[InstructedAmountV2](sdk-tpp-models.md#instructedamountv2)"
@@ -100,7 +100,7 @@ def test_member_tables_show_optional_members_and_json_names() -> None:
     assert '| `token_type` | `"Bearer"` or `"DPoP"`, default `"Bearer"` |' in PAGES["sdk-tpp"]
 
 
-def test_asynchronous_classes_are_listed_without_repeating_their_methods() -> None:
+def test_asynchronous_classes_are_listed_without_repeated_methods() -> None:
     listed = headings("sdk-tpp")
 
     assert set(listed) >= ASYNCHRONOUS
@@ -108,7 +108,7 @@ def test_asynchronous_classes_are_listed_without_repeating_their_methods() -> No
     assert "async for" in PAGES["sdk-tpp"]
 
 
-def test_bank_functions_are_shown_as_a_bank_implements_them() -> None:
+def test_bank_functions_are_documented_with_decorator_and_signature() -> None:
     assert "```text\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
 
 
@@ -121,7 +121,7 @@ def test_documented_errors_have_advice() -> None:
     assert {str(code) for code in (*errors.ADVICE, *errors.HUB_ADVICE)} <= listed
 
 
-def test_documented_refusals_have_their_status_and_codes() -> None:
+def test_documented_refusals_have_the_status_and_the_error_codes() -> None:
     expected = "Status `401`, code of version 1 `4200`, code of version 2 `WRONG_CREDENTIALS`."
 
     assert expected in dict(sections())["WrongCredentials"]
@@ -157,5 +157,5 @@ def test_shared_names_link_to_the_errors_page_from_both_packages() -> None:
         ("Read title, and wait retry_after seconds.", "Read title, and wait `retry_after` seconds."),
     ],
 )
-def test_code_in_advice_is_marked(advice: str, marked: str) -> None:
+def test_code_in_error_advice_is_marked_with_backticks(advice: str, marked: str) -> None:
     assert sdk.mark_code(advice) == marked

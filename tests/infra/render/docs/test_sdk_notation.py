@@ -1,4 +1,4 @@
-"""Types, signatures and docstrings in the notation of the SDK reference."""
+"""The notation of types, signatures and docstrings in the SDK reference."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ NOTATION = Notation({"Account": "models.md#account", "Order": "models.md#order"}
 
 
 def function(text: str) -> griffe.Function:
-    """Parse a module with griffe. Return its only function."""
+    """Parse a module with griffe. Return the only function of the module."""
     module = griffe.visit("module", Path("module.py"), text)
     (found,) = module.functions.values()
     return found
@@ -89,7 +89,7 @@ def test_a_docstring_becomes_paragraphs_with_links() -> None:
     ]
 
 
-def test_arguments_become_a_table() -> None:
+def test_documented_arguments_are_rendered_as_a_table() -> None:
     text = "Take it.\n\nArgs:\n    one: the first,\n        an ``Order``.\n    two: a | b."
 
     assert list(NOTATION.prose(text)) == [

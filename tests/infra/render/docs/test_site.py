@@ -1,4 +1,4 @@
-"""The documents as pages of the website."""
+"""The website contains a page for each document."""
 
 import json
 from typing import Any
@@ -47,7 +47,7 @@ def test_every_document_of_the_python_package_is_a_page() -> None:
         ("guides/tpp", "https://example.com/README.md", "https://example.com/README.md"),
     ],
 )
-def test_links_in_the_markdown_copy_of_a_document_point_to_other_copies(page: str, target: str, copied: str) -> None:
+def test_links_in_the_markdown_copy_of_a_document_point_to_markdown_copies(page: str, target: str, copied: str) -> None:
     assert markdown_copy(page, f"[here]({target})") == f"[here]({copied})"
 
 
@@ -60,7 +60,7 @@ def test_the_index_has_titles_and_summaries_without_markup(index: Any) -> None:
     assert index["home"]["page"] == "README"
 
 
-def test_the_index_lists_the_parts_of_a_long_page_with_their_anchors(index: Any) -> None:
+def test_the_index_lists_the_parts_of_a_long_page_with_anchors(index: Any) -> None:
     parts = {each["page"]: each.get("parts") for each in index["menu"]["Reference"]}
     events = next(each for each in parts["reference/tpp-api"] if each["page"] == "reference/tpp-api/events")
 

@@ -1,4 +1,4 @@
-"""The parts of long pages, and the part that contains an anchor."""
+"""The parts of long pages, and the search for the part that contains an anchor."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_document_is_divided_at_second_level_headings() -> None:
     assert [section.is_group for section in found] == [False, True, True, False]
 
 
-def test_the_paragraph_of_a_heading_is_the_one_directly_below() -> None:
+def test_the_paragraph_of_a_heading_is_the_paragraph_directly_below() -> None:
     *_, three = sections(TEXT)
     one = sections(TEXT)[1]
 
@@ -66,5 +66,7 @@ def test_every_divided_page_is_in_the_menu() -> None:
         ("operations", "alarms-and-dashboard", ("operations", "alarms-and-dashboard")),
     ],
 )
-def test_an_anchor_resolves_to_its_part(page: str, anchor: str, place: tuple[str, str]) -> None:
+def test_an_anchor_resolves_to_the_part_that_contains_the_anchor(
+    page: str, anchor: str, place: tuple[str, str]
+) -> None:
     assert resolve(page, anchor) == place

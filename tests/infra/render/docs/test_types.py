@@ -1,4 +1,4 @@
-"""The short notation of types."""
+"""The short notation of types in the documentation."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_type_notation_describes_a_schema_in_few_words(schema: dict[str, Any], n
         ("The reference", {}, "The reference", None),
     ],
 )
-def test_split_note_moves_the_type_rule_of_a_description_to_the_notation(
+def test_the_type_rule_of_a_description_is_moved_to_the_type_notation(
     description: str, schema: dict[str, Any], meaning: str, notation: str | None
 ) -> None:
     assert split_note(schema, description) == (meaning, notation)

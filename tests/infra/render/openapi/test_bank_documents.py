@@ -1,4 +1,4 @@
-"""The documents of banks: tokens in examples, error codes of the bank, and the sign and order of lists."""
+"""The OpenAPI documents for banks: tokens in examples, error codes of the bank, and the sign and order of lists."""
 
 from typing import Any
 

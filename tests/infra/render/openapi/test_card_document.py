@@ -1,4 +1,6 @@
-"""OpenAPI document of the card API: request and response of every action, with schemas that match the models."""
+"""The OpenAPI document of the card API contains request and response of every action, with schemas that match the
+models.
+"""
 
 import json
 from collections.abc import Mapping
@@ -46,7 +48,7 @@ EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 
 @cache
 def document() -> Any:
-    """Return the committed document."""
+    """Return the committed OpenAPI document."""
     return load("cards")
 
 
@@ -113,7 +115,7 @@ def test_the_request_schema_of_an_action_has_only_envelope_and_fields(action: Ac
 
 
 @EACH
-def test_the_response_schema_of_an_action_has_the_members_of_its_model(action: Action) -> None:
+def test_the_response_schema_of_an_action_has_the_members_of_the_response_model(action: Action) -> None:
     found = schema(action, "Response")
     data = found["properties"]["data"]
     entry = data.get("items", data)
@@ -130,7 +132,7 @@ def test_the_response_schema_of_an_action_has_the_members_of_its_model(action: A
         assert model["properties"].keys() == answer.model_fields.keys()
 
 
-def test_every_event_has_the_members_of_its_model_and_a_valid_example() -> None:
+def test_every_event_has_the_members_of_the_event_model_and_a_valid_example() -> None:
     described = {name: methods["post"] for name, methods in document()["webhooks"].items()}
     signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
 
@@ -181,14 +183,16 @@ def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phras
     ],
     ids=["below the member", "below the base's", "below the first of its name", "of the base", "of the subclass"],
 )
-def test_a_member_has_the_most_specific_description_sentence(model: type[Request], member: str, expected: str) -> None:
+def test_a_member_has_the_most_specific_of_several_descriptions(
+    model: type[Request], member: str, expected: str
+) -> None:
     assert sentence(model, member) == expected
 
 
 @pytest.mark.parametrize(
     ("member", "value"), [("count", MOST_COUNT), ("amount", MOST_AMOUNT), ("country_count", MOST_COUNTRIES)]
 )
-def test_the_description_of_an_unlimited_remainder_states_its_value(member: str, value: int) -> None:
+def test_the_description_of_a_limit_remainder_states_the_value_for_unlimited(member: str, value: int) -> None:
     assert f"; {value} without a bound" in sentence(model_of(LimitStatusRecord), member)
 
 

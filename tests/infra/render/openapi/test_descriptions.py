@@ -1,4 +1,4 @@
-"""The check that finds what no docstring describes, and the docstrings of table rows."""
+"""The check that finds elements without docstrings, and the docstrings of table rows."""
 
 from types import ModuleType
 
@@ -11,7 +11,7 @@ from infra.render.openapi.descriptions import missing
 ROW_MODULES = [each.__name__ for each in (bank_calls, refusals, v1_version, v2_version, webhooks)]
 
 
-def test_all_elements_have_a_docstring() -> None:
+def test_all_documented_elements_have_a_docstring() -> None:
     assert list(missing()) == []
 
 
@@ -20,7 +20,9 @@ def test_all_elements_have_a_docstring() -> None:
     [(refusals, "STATE_USED"), (webhooks, "ACCOUNTS"), (webhooks, "STATUS_PATH"), (v1_version, "/account_payments")],
     ids=["refusal", "call of a TPP", "payment status", "webhook"],
 )
-def test_a_row_without_docstring_is_reported(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
+def test_a_table_row_without_a_docstring_is_reported(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
+) -> None:
     docs = {each: {**row_docs.row_docs(each)} for each in ROW_MODULES}
     del docs[module.__name__][name]
     monkeypatch.setattr(row_docs, "row_docs", docs.__getitem__)
@@ -28,6 +30,6 @@ def test_a_row_without_docstring_is_reported(monkeypatch: pytest.MonkeyPatch, mo
     assert list(missing()) == [f"{name} has no docstring: add it below its row in {module.__name__}"]
 
 
-def test_rows_with_the_same_text_keep_their_own_docstrings() -> None:
+def test_table_rows_with_the_same_text_have_separate_docstrings() -> None:
     assert refusals.PROOF_WRONG.sentence == refusals.PROOF_WRONG_FOR_TOKEN.sentence
     assert row_docs.text("PROOF_WRONG", refusals.__name__) != row_docs.text("PROOF_WRONG_FOR_TOKEN", refusals.__name__)

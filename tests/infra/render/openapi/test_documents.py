@@ -1,4 +1,4 @@
-"""The OpenAPI documents are generated from the tables, valid and complete, with valid examples."""
+"""The OpenAPI documents are generated from the tables, and are valid and complete with valid examples."""
 
 import json
 import re
@@ -64,7 +64,9 @@ def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every example with its schema: examples of contents, parameters, headers and single members."""
+    """Yield every example with the schema of the example. Contents, parameters, headers and single members have
+    examples.
+    """
     for place, found in every(document):
         if "/example" in place:
             continue
@@ -90,7 +92,7 @@ def test_a_document_is_openapi_3_1(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_example_fits_its_schema(name: str) -> None:
+def test_every_example_is_valid_against_the_schema(name: str) -> None:
     document = documents()[name]
     found = list(examples(document))
 
@@ -122,7 +124,7 @@ def read(model: type[Message], example: Any) -> None:
     model.read(jsontext.loads(json.dumps(example)))
 
 
-def test_examples_of_tpp_calls_are_valid_by_their_models() -> None:
+def test_examples_of_tpp_calls_are_valid_against_the_models() -> None:
     document = documents()["tpp"]
     for own in OWN_CALLS:
         operation = document["paths"][own.path][own.method.lower()]
@@ -148,7 +150,7 @@ def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
         yield webhooks_of(call), requests, answers * (len(requests) // len(answers))
 
 
-def test_examples_of_events_are_valid_by_their_models() -> None:
+def test_examples_of_events_are_valid_against_the_models() -> None:
     document = documents()["tpp"]
     for name, row in EVENTS.items():
         for example in of_content(document, document["webhooks"][name]["post"]["requestBody"]):
@@ -158,7 +160,7 @@ def test_examples_of_events_are_valid_by_their_models() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_examples_of_bank_calls_and_webhooks_are_valid_by_their_models(version: Any) -> None:
+def test_examples_of_bank_calls_and_webhooks_are_valid_against_the_models(version: Any) -> None:
     document = documents()[f"bank-v{version}"]
     for call in [call for call in BANK_CALLS if call.name in VERSIONS[version].calls]:
         operation = document["paths"][f"{VERSIONS[version].base}{call.path}"]["post"]
@@ -175,7 +177,7 @@ def test_examples_of_bank_calls_and_webhooks_are_valid_by_their_models(version: 
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_examples_of_errors_are_valid_by_their_models(name: str) -> None:
+def test_examples_of_errors_are_valid_against_the_models(name: str) -> None:
     document = documents()[name]
     for example in document["components"].get("examples", {}).values():
         value = example["value"]
@@ -187,7 +189,7 @@ def test_examples_of_errors_are_valid_by_their_models(name: str) -> None:
 
 
 def routes() -> set[tuple[str, str]]:
-    """Return the application's routes below the paths of the APIs, without catch-alls and pages."""
+    """Return the application's routes below the paths of the APIs, without catch-all routes and pages."""
     return {
         (method.lower(), path)
         for path, methods in app.routes.items()
@@ -303,7 +305,7 @@ def test_the_introduction_lists_every_error_code(name: str) -> None:
     assert [code for code in table if f"`{code}`" not in text] == []
 
 
-def test_members_filled_in_by_the_service_are_required_for_banks_and_optional_for_tpps() -> None:
+def test_members_that_the_service_adds_are_required_for_banks_and_optional_for_tpps() -> None:
     tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
 
     for name, member in (("PaymentsRequest", "record_count"), ("SinglePayment", "payment_scheme")):

@@ -1,4 +1,4 @@
-"""The docstring below a member provides its description and example, also in subclasses."""
+"""The docstring below a member provides the description and the example of the member, also in subclasses."""
 
 import inspect
 import sys
@@ -27,7 +27,7 @@ from infra.render.openapi.models import example, member_example, model_of
 
 
 class Undescribed(TypedDict):
-    """A message with an undescribed member."""
+    """A message that has a member without a description."""
 
     undescribed: str
 
@@ -40,11 +40,13 @@ class Undescribed(TypedDict):
         (model_of(errors.Error), "title", "A description of the error for people; its wording may change"),
     ],
 )
-def test_the_docstring_below_a_member_is_its_description(model: type[Message], member: str, expected: str) -> None:
+def test_the_docstring_below_a_member_is_the_description_of_the_member(
+    model: type[Message], member: str, expected: str
+) -> None:
     assert sentence(model, member) == expected
 
 
-def test_a_subclass_keeps_the_docstrings_of_its_bases() -> None:
+def test_a_subclass_inherits_the_docstrings_of_members() -> None:
     assert sentence(RevokeTokenV2, "access_token") == "The token of the consent, as issued to the bank"
     assert sentence(AllTransactions, "pending") == "Transactions not yet booked"
     assert sentence(model_of(errors.TokenError), "code") == "The error code"
@@ -54,7 +56,7 @@ def test_a_subclass_can_describe_an_inherited_member_again() -> None:
     assert sentence(TokenEnded, "access_token") != sentence(RevokeToken, "access_token")
 
 
-def test_a_docstring_may_have_several_lines_and_marks_code_with_one_backtick() -> None:
+def test_a_docstring_may_have_several_lines_and_single_backticks_for_code() -> None:
     found = sentence(model_of(errors.Error), "reason_code")
 
     assert found.startswith("Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, ")
@@ -73,7 +75,9 @@ def test_a_docstring_may_have_several_lines_and_marks_code_with_one_backtick() -
     ],
     ids=["below the member", "by name", "in the subclass", "below the first of its name", "of the type", "if sent"],
 )
-def test_the_docstring_below_a_member_gives_its_example(model: type[Message], member: str, expected: object) -> None:
+def test_the_docstring_below_a_member_contains_the_example_of_the_member(
+    model: type[Message], member: str, expected: object
+) -> None:
     assert member_example(model, member) == expected
 
 
@@ -83,7 +87,7 @@ def test_examples_of_messages_omit_rarely_sent_members() -> None:
     assert list(example(FundsAccount)) == ["iban"]
 
 
-def test_a_member_without_docstring_or_example_is_an_error() -> None:
+def test_a_member_without_docstring_or_example_raises_an_error() -> None:
     undescribed = model_of(Undescribed)
 
     with pytest.raises(LookupError, match="add it below the member"):
@@ -93,14 +97,14 @@ def test_a_member_without_docstring_or_example_is_an_error() -> None:
 
 
 def ancestors(model: type) -> Iterator[type]:
-    """Yield the base classes of a model or typed dictionary, also the indirect ones."""
+    """Yield the direct and indirect base classes of a model or typed dictionary."""
     for base in model.__dict__.get("__orig_bases__", model.__bases__):
         if inspect.isclass(base):
             yield from (base, *ancestors(base))
 
 
 @pytest.mark.parametrize("package", [openbanking_protocol, cards_protocol], ids=["open banking", "cards"])
-def test_a_member_described_again_without_declaration_is_an_inherited_one(package: ModuleType) -> None:
+def test_a_member_described_again_without_declaration_is_inherited(package: ModuleType) -> None:
     found = 0
     for module in (f"{package.__name__}.{each.name}" for each in iter_modules(package.__path__)):
         for name, members in classes(module).items():
@@ -133,7 +137,7 @@ class Model(BaseModel):
 
 @pytest.fixture
 def namesakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A module whose classes have a member of the same name; one class describes it."""
+    """A module in which several classes have a member of the same name, but only one class describes the member."""
     path = tmp_path / "namesakes.py"
     path.write_text(NAMESAKES)
     spec = spec_from_file_location("infra.namesakes", path)
@@ -145,12 +149,12 @@ def namesakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_a_member_of_the_same_name_and_type_provides_the_sentence(namesakes: ModuleType) -> None:
+def test_an_undescribed_member_uses_the_sentence_of_a_member_with_equal_name_and_type(namesakes: ModuleType) -> None:
     assert sentence(namesakes.OptionalLength, "length") == "The length"
 
 
 @pytest.mark.parametrize("name", ["LengthInWords", "Model"])
-def test_an_unrelated_member_of_the_same_name_provides_an_example_only(namesakes: ModuleType, name: str) -> None:
+def test_an_unrelated_member_of_the_same_name_provides_only_an_example(namesakes: ModuleType, name: str) -> None:
     model = getattr(namesakes, name)
 
     assert read_example(model, "length", is_object=False) == 12

@@ -1,4 +1,4 @@
-"""The SDK generator: types of members, names, and the synchronous client."""
+"""The SDK generator creates member types, names, and the synchronous client."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def members(owner: str = "Answer", **properties: Any) -> dict[str, str]:
         ({"type": "array", "items": {"type": "string"}}, "tuple[str, ...] | None"),
     ],
 )
-def test_a_member_has_the_type_of_its_schema(schema: Any, expected: str) -> None:
+def test_a_generated_member_has_the_type_of_the_schema(schema: Any, expected: str) -> None:
     assert members(member=schema) == {"member": expected}
 
 
@@ -50,7 +50,7 @@ def test_a_list_in_a_request_accepts_any_sequence() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("amount", "Decimal"), ("limit", "int"), ("id", "str")])
-def test_a_number_or_string_member_has_the_type_of_its_description(name: str, expected: str) -> None:
+def test_a_number_or_string_member_has_the_type_of_the_description(name: str, expected: str) -> None:
     schema: Any = {name: {"type": ["number", "string"]}}
     assert members(**schema)[name].startswith(expected)
 
@@ -122,7 +122,7 @@ def test_an_asynchronous_name_in_the_synchronous_client_is_reported(text: str, l
         modules.to_synchronous(text, "caller.py")
 
 
-def test_the_synchronous_client_and_its_consents_have_a_synchronous_base() -> None:
+def test_the_synchronous_client_and_consent_classes_have_a_synchronous_base() -> None:
     texts = {path.name: text for path, text in modules.texts().items() if path.parent == modules.SYNC}
 
     assert "class Caller:" in texts["caller.py"]
@@ -130,7 +130,7 @@ def test_the_synchronous_client_and_its_consents_have_a_synchronous_base() -> No
     assert "class Consent(Caller):" in texts["consent.py"]
 
 
-def test_every_scope_belongs_to_one_version() -> None:
+def test_every_scope_belongs_to_one_protocol_version() -> None:
     first, second = tpp.scopes_of_versions().values()
 
     assert not set(first) & set(second)
@@ -145,6 +145,6 @@ def test_a_scope_without_a_call_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
         tpp.scopes_of_versions()
 
 
-def test_only_schemas_of_requests_accept_sequences() -> None:
+def test_only_request_schemas_accept_sequences() -> None:
     assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.request_schemas()
     assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.request_schemas()
