@@ -1,4 +1,4 @@
-"""The whole service in one process, with a TPP client and banks whose responses a test defines."""
+"""The whole service in one process, with a TPP client and banks with scripted responses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ GROWING = (
     "external-payments",
     "card-activity",
 )
-"""The tables that grow with every test."""
+"""The tables to which every test adds items."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class ScriptedOutbound(Outbound):
 
 @dataclass(frozen=True)
 class Mailbox:
-    """A mailer that stores all mails in a list."""
+    """A mailer that stores all emails in a list."""
 
     mails: list[Mail]
 
@@ -130,7 +130,7 @@ class Causeway:
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
         self.mails: list[Mail] = []
-        """The mails that were sent."""
+        """The emails that were sent."""
         hub.__dict__["mailer"] = Mailbox(self.mails)
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
@@ -169,7 +169,7 @@ class Causeway:
         return self.card_secrets["full"]
 
     def again(self, settings: Settings | None = None) -> Causeway:
-        """Return a new service on the same resources and banks, with empty caches, the start time and a new client."""
+        """Return a new service with the same resources and banks, empty caches, the initial time and a new client."""
         banks = {version: Bank(bank.record, bank.api_key, bank.key) for version, bank in self.banks.items()}
         self.forget_journeys((*GROWING, "clients"))
         self._age_data_keys()
@@ -180,10 +180,10 @@ class Causeway:
         return causeway
 
     def forget_journeys(self, growing: Sequence[str] = GROWING) -> None:
-        """Empty the tables and queues that grow with every test.
+        """Empty the tables and queues to which every test adds data.
 
-        Index queries search all items of a table, and some tests read whole tables. A queued retry must not reach
-        another test.
+        Index queries search all items of a table, and some tests read whole tables. A queued retry must not affect
+        later tests.
         """
         from moto.dynamodb.models import dynamodb_backends
         from moto.sqs.models import sqs_backends
@@ -206,7 +206,7 @@ class Causeway:
             self.hub.secrets.put(self.hub.settings.keys_secret, {**state, "data_keys": aged})
 
     def another_process(self, settings: Settings | None = None, clock: Clock | None = None) -> bootstrap.Hub:
-        """Return the service's parts as in another process: with the same resources and empty caches."""
+        """Return the parts of a second service process, which has the same resources and empty caches."""
         hub = bootstrap.Hub(settings or self.hub.settings, clock or self.clock)
         for name in ("store", "secrets", "kms"):
             hub.__dict__[name] = getattr(self.hub, name)
@@ -221,7 +221,7 @@ class Causeway:
             bootstrap.use(None)
 
     def writes_measurements(self) -> None:
-        """Write measurements with the next request and then once a minute, as a newly started instance does."""
+        """Write measurements with the next request and then once a minute, as a new instance does."""
         self._measures(not_before=0)
 
     def _measures(self, not_before: int) -> None:
@@ -232,7 +232,7 @@ class Causeway:
 
     @contextlib.contextmanager
     def replace_method(self, name: str, call: Callable[..., Any]) -> Iterator[None]:
-        """Replace a method of the store with ``call``, whose first argument is the real method."""
+        """Replace a method of the store with ``call``. The first argument of ``call`` is the real method."""
         store = self.hub.store
         real = getattr(store, name)
         setattr(store, name, lambda *arguments, **options: call(real, *arguments, **options))
@@ -266,7 +266,7 @@ class Causeway:
         return self.replace_method(name, call)
 
     def storage_gone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Make every call of the store's method ``name`` fail."""
+        """Make every call of the store's method ``name`` fail until the end of the block."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             raise StoreUnavailable("DynamoDB cannot be reached")
@@ -347,7 +347,7 @@ class Causeway:
     def queued(self, queue: str = "deliveries") -> list[str]:
         """Remove the visible messages of a queue and return their ids.
 
-        A delayed message stays in the queue, even after its delay has passed in real time.
+        A delayed message remains in the queue, even after its delay has passed in real time.
         """
         from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends
@@ -360,7 +360,7 @@ class Causeway:
 
 
 def _empty(client: Any, table: str) -> None:
-    """Delete all items of a table of a real engine."""
+    """Delete all items of a table in a real DynamoDB engine."""
     keys = _key_attributes(client, table)
     names = {f"#{number}": key for number, key in enumerate(keys)}
     wanted = {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

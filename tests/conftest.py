@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from tests.kit import endpoint
 
 ENDPOINT = endpoint.given(os.environ)
-"""What leads to the emulator that ``make test-emulator`` runs the end-to-end tests on."""
+"""The endpoint of the emulator on which ``make test-emulator`` runs the end-to-end tests."""
 os.environ.update(
     AWS_ACCESS_KEY_ID="test",
     AWS_SECRET_ACCESS_KEY="test",
@@ -31,7 +31,7 @@ os.environ.update(
     STAGE="local",
 )
 DYNAMODB_ENGINE = os.environ.get("DYNAMODB_ENGINE", "")
-"""What ``make test-dynamodb`` and ``make test-dynoxide`` run the tests on; each process starts its own."""
+"""The DynamoDB engine of ``make test-dynamodb`` and ``make test-dynoxide``. Each test process starts an engine."""
 os.environ.update(endpoint.credentials(ENDPOINT))
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
@@ -66,11 +66,12 @@ ON_SHARED_STACK = re.compile(
     "tests/(browser/test_first_steps|e2e/test_(contention|customers|deliveries|documented_clients|faults|first_answer|first_data|guides"
     "|journey|late_faults|mails|readme|standard_clients|trace))[.]py::"
 )
-"""Modules of ``make test`` that use the shared stack: of several processes, one starts it and runs them all."""
+"""Modules of ``make test`` that use the shared stack. One test process starts the stack and runs all of these modules.
+"""
 STORAGE_FAULTS = "tests/openbanking/storage_faults/"
-"""Modules whose scenarios together reach every storage call: one process runs them all."""
+"""Modules with scenarios that together reach every storage call. One test process runs all of these modules."""
 LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")
-"""What takes longest comes first, so that no process is left with it at the end."""
+"""Folders with slow tests, which run first so that all test processes finish at about the same time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -79,7 +80,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Assign all tests of a file to one process. Group files on the shared stack, and files with storage faults."""
+    """Assign all tests of a file to one process. Group the files on the shared stack, and group the storage fault
+    files.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     if config.getvalue("dist") != "loadfile":
@@ -108,7 +111,7 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def full_repeat_budget() -> None:
-    """Restore the retry budget of throttled calls before each test."""
+    """Restore the retry budget for throttled calls before each test."""
     REPEATS.give_back(CAPACITY)
 
 
@@ -120,7 +123,7 @@ def no_log_members() -> None:
 
 @pytest.fixture(scope="session")
 def resources(leak_watch: Watch) -> Iterator[None]:
-    """Create the resources of the real template once in an emulator in this process.
+    """Create the resources of the real template once, in an emulator in this process.
 
     At the end, check that no table contains readable card data.
     """
@@ -147,7 +150,7 @@ def _nothing_expires() -> AbstractContextManager[Any]:
 
 @pytest.fixture(scope="session")
 def shared_causeway(resources: None) -> Iterator[Causeway]:
-    """Create the service once and cache signatures, because keys, banks and signatures take time."""
+    """Create the service once and cache signatures, because creating keys, banks and signatures takes time."""
     with patch("chalicelib.openbanking.bank_client.bank_client.sign", lru_cache(1024)(sign)):
         yield Causeway.first()
 
@@ -162,7 +165,7 @@ def causeway(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 @pytest.fixture
 def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
-    """Wrap the fixture ``subtests`` of pytest, and check that the test runs at least one subtest."""
+    """Wrap pytest's fixture ``subtests``, and check that the test runs at least one subtest."""
     with patch.object(subtests, "test", wraps=subtests.test) as tried:
         yield subtests
     assert tried.called, "the test has tried no case"
@@ -170,7 +173,7 @@ def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
 
 @pytest.fixture(scope="session")
 def rendered() -> None:
-    """Render outdated documents. One test process renders the documents while other processes wait."""
+    """Render outdated documents. One test process renders the documents while the other processes wait."""
     subprocess.run([sys.executable, "-m", "infra.render"], cwd=ROOT, check=True)
 
 
@@ -183,8 +186,9 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
     """Start one stack as ``make run`` does, and provide its stack file to all tests that call the service over HTTP.
 
-    The stack has its own data, because its worker would process the deliveries of other tests. At a shared endpoint,
-    its resource names have a prefix. At the end, check its tables and log for card data, and its log by ``log_traces``.
+    The stack has separate data, because its worker would otherwise process the deliveries of other tests. At a shared
+    endpoint, resource names have a prefix. At the end, check the stack's tables and log for card data, and check the
+    log with ``log_traces``.
     """
     from infra.local.background import run_stack
     from infra.local.engines import DYNAMODB_ENGINES
@@ -215,7 +219,7 @@ def stack(shared_stack: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def operator(stack: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Hub:
-    """Provide the service's parts on the running stack's resources, as the operator's command line uses them."""
+    """Provide the service's parts with the running stack's resources, as in the operator's command line."""
     from chalicelib.bootstrap import Hub
     from chalicelib.foundation.settings import Settings
 

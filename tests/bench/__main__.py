@@ -22,11 +22,11 @@ from tests.kit.logs import silent
 
 _GOALS = "relayed read warm: 2.2 and 0.8"
 _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
-"""The medians to be reached on dynoxide, in milliseconds."""
+"""The target median latencies on dynoxide, in milliseconds."""
 
 
 def _print_requests(*, every: bool = False) -> None:
-    """Compare the processor time of requests with the floor and the boto3 script, and print it.
+    """Print the processor time of requests, compared with the floor (a minimal program) and the boto3 script.
 
     Cold starts are measured only for the titles in ``MEASURED``.
     """
@@ -91,9 +91,7 @@ def _print_latency(engine: str) -> None:
 
 
 def _calls(stack: dict[str, Any], session: requests.Session) -> dict[str, tuple[Callable[[], None], str]]:
-    """Return functions that send requests of a TPP with a consent, each with a description of the request's storage
-    calls.
-    """
+    """Return functions that send TPP requests with a consent. Each function has a description of its storage calls."""
     base, client = stack["base_url"], stack["client"]
     headers = {"X-Api-Key": client["client_id"]}
 

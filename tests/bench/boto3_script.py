@@ -28,7 +28,7 @@ _CONFIG = Config(
 
 
 class Boto3Script:
-    """Makes its recorded AWS and bank calls one after the other."""
+    """A client that makes recorded AWS and bank calls sequentially."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = [call | {"members": _parameters(call.get("members"))} for call in calls]
@@ -93,6 +93,6 @@ def _parameters(value: Any) -> Any:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Make the recorded calls in the event. Lambda invokes this function."""
+    """The Lambda handler, which makes the recorded calls in the event."""
     Boto3Script(event["calls"])()
     return {"statusCode": 200}

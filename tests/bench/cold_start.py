@@ -1,7 +1,7 @@
 """Measure cold starts of the deployment packages, which Lambda's own runtime client runs on this machine.
 
-A package is unpacked once and is read-only, so one start leaves no files for the next start. The floor (a minimal
-program) and the boto3 script are packed in the same way and use libraries from the same layer.
+A package is unpacked once and is read-only, so no start leaves files for the next start. The floor (a minimal
+program) and the boto3 script are packed like the service and use libraries from the same layer.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
-"""Measures the processor time of a service request, compared with the same calls made by the floor and the boto3
+"""Measures the processor time of a service request, compared with recorded calls made by the floor and the boto3
 script.
 
-The service's calls are recorded once. Then the service and both scripts run alternately against the same server, which
-returns the recorded responses. The server's processor time is not counted.
+The service's calls are recorded once. Then the service, the floor and the boto3 script run alternately against one
+server, which returns the recorded responses. The server's processor time is not counted.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tests.bench.floor import Floor
 from tests.bench.measured_requests import MeasuredRequests, Request, start_service
 
 WARM_UP = 2
-"""Requests before the recorded one, which fill caches and take blocks of identifiers."""
+"""The number of requests before the recorded request. These requests fill caches and reserve blocks of identifiers."""
 _TRIES = 3
 _OF_HTTP = ("Host", "Connection", "Content-Length", "Accept-Encoding")
-"""Headers that the HTTP client sets. The service sends payments over a connection that it closes."""
+"""Headers that the HTTP client sets. The service closes the connection after it sends a payment."""
 _OF_TIME = ("X-Amz-Date", "Authorization", "amz-sdk-invocation-id", "amz-sdk-request")
 _MEASUREMENTS = re.compile(r'"TableName":"[\w-]*-statistics"')
 _RATIOS = ((1, 0), (2, 0), (2, 1))
@@ -37,7 +37,7 @@ _RATIOS = ((1, 0), (2, 0), (2, 1))
 
 @dataclass(frozen=True)
 class Triple:
-    """Median times of the floor, the boto3 script and the service in milliseconds, and the rounds' median ratios."""
+    """Median times of the floor, the boto3 script and the service in milliseconds, and the median time ratios."""
 
     floor: float
     script: float
@@ -60,7 +60,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request, and the AWS and bank calls recorded for the request in the format of the two scripts."""
+    """A request and its recorded AWS and bank calls, in the format of the floor and the boto3 script."""
 
     request: Request
     calls: list[dict[str, Any]]
@@ -131,7 +131,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def recorder() -> Iterator[Recorder]:
-    """Run the service in this process, and AWS and a bank in separate processes."""
+    """Run the service in this process, and simulate AWS and a bank in separate processes."""
     with child("infra.local.emulator") as emulator, child("tests.bench.stub_server", emulator) as ports:
         aws, bank = (f"http://127.0.0.1:{port}" for port in ports.split())
         with environment(AWS_ENDPOINT_URL=aws):

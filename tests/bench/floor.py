@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import padding
 
 
 class Floor:
-    """Makes its recorded AWS and bank calls one after the other."""
+    """A client that makes recorded AWS and bank calls sequentially."""
 
     def __init__(self, calls: list[dict[str, Any]]) -> None:
         self._calls = calls
@@ -75,6 +75,6 @@ def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """Make the recorded calls in the event. Lambda invokes this function."""
+    """The Lambda handler, which makes the recorded calls in the event."""
     Floor(event["calls"])()
     return {"statusCode": 200}

@@ -1,4 +1,4 @@
-"""Measures the overhead of bulk orders and card actions, compared with JSON parsing and serialisation of the same
+"""Measures the overhead of bulk orders and card actions, compared with parsing and serialising the same JSON
 texts.
 
 Card actions run without storage, decisions and audit lines. Only dispatch, validation and serialisation remain.
@@ -59,8 +59,8 @@ def _iban(number: int) -> str:
 
 @contextlib.contextmanager
 def card_action(issuer: Issuer, action: str) -> Iterator[tuple[Call, Call]]:
-    """Yield two functions. The first parses a request and serialises its response as JSON. The second handles the
-    request.
+    """Yield two functions. The first function parses a request and serialises its response as JSON. The second function
+    executes the action.
     """
     members = CREATE_CARD if action == "createCard" else {"account_id": issuer.account()}
     body = json.dumps(issuer.body(action, **members)).encode()

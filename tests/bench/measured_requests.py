@@ -31,7 +31,7 @@ MEASURED = (
     "payment status report, with an event",
     "delivery of an event",
 )
-"""The requests of ``docs/figures.md``."""
+"""The requests listed in ``docs/figures.md``."""
 CREATE_CARD: Mapping[str, Any] = {
     "card_program_id": EVERYDAY,
     "card_currency_ison": [EUR, GBP, USD],
@@ -53,7 +53,10 @@ class Request:
     handler: str = "app.app"
 
     def __call__(self) -> Any:
-        """Handle the event here and return the response body. Raises: AssertionError, if the request fails."""
+        """Handle the event in this process and return the response body.
+
+        Raises: AssertionError, if the request fails.
+        """
         module, _, name = self.handler.rpartition(".")
         answer = getattr(importlib.import_module(module), name)(self.event, None)
         self.check(answer)
@@ -80,7 +83,7 @@ def http_event(method: str, path: str, headers: Mapping[str, str], body: Any = N
 
 
 def start_service(bank_url: str) -> Causeway:
-    """Start the service in this process, with one bank and the demonstration programme, and set ``BENCH_KEY``."""
+    """Start the service in this process, with one bank and the demonstration card programme, and set ``BENCH_KEY``."""
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}))
     bootstrap.use(hub)
     hub.keyring.initialise()

@@ -1,8 +1,9 @@
 """A server in a separate process that simulates AWS and a bank for measured requests.
 
 The server forwards AWS calls to the emulator. ``POST /-/record`` starts recording. After ``POST /-/replay``, each
-recorded call gets its recorded response, independent of the emulator's tables. A read is matched by its body, a write
-by its tables. ``GET /-/exchanges`` returns the exchanges since its last call. The process prints its two ports.
+recorded call gets its recorded response, independent of the emulator's tables. A read is matched by its body, and a
+write is matched by its tables. ``GET /-/exchanges`` returns the exchanges since its last call. The process prints its
+two ports.
 """
 
 import http.client
@@ -34,7 +35,7 @@ _TABLES = re.compile(r'"TableName": "([^"]*)"')
 
 
 class Parties:
-    """Returns the responses of AWS and the bank, and records the exchanges."""
+    """A server that returns simulated AWS and bank responses and records the exchanges."""
 
     def __init__(self, emulator: str) -> None:
         self._emulator = emulator
@@ -44,7 +45,7 @@ class Parties:
         self._exchanges: deque[Any] = deque(maxlen=100)
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Return the response to a request of the measured process or to a command of the measuring process."""
+        """Return the response to a request of the measured service or to a command of the benchmark."""
         if path in ("/-/record", "/-/replay"):
             self._is_replayed = path == "/-/replay"
             self._answers = self._answers if self._is_replayed else {}

@@ -20,9 +20,9 @@ from tests.kit.storage import record_calls
 
 FEW, MANY, PAGE = 100, 1000, 100
 SPACING = 10
-"""Milliseconds between two rows."""
+"""The milliseconds between consecutive rows."""
 FIRST = 10**10
-"""The numbers of rows are higher than all others."""
+"""The number of the first row, which is higher than the number of any other record."""
 OWNED = {"manager_id": MANAGER, "access_level": 0}
 TRANSACTION = {
     **dict.fromkeys(("account_id", "amount", "holder_amount", "base_rate", "holder_rate"), 1),
@@ -41,10 +41,10 @@ class Report:
 
     action: str
     timelines: Callable[[int], list[Timeline]]
-    """The list of a card, or its shards."""
+    """Returns the list of a card, or the shards of a list."""
     record: Callable[[int], Key]
     members: Callable[[int, int], Mapping[str, Any]]
-    """Of a card and a row's number."""
+    """Returns the members of a row for a card and a row number."""
     of_card: bool = True
     dates: tuple[str, str] = ("date_from", "date_to")
 

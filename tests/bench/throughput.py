@@ -1,8 +1,8 @@
 """Measures requests per second of the service in this process, compared with boto3 replaying the recorded DynamoDB
 calls.
 
-The conditions of replayed calls are always true, so boto3 never waits for another client. Clients are threads of this
-process.
+The conditions of replayed calls are always true, so boto3 never waits for a concurrent client. Clients are threads of
+this process.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ from tests.kit.storage import observe_calls
 
 CLIENTS = (1, 8, 32)
 MANY = 64
-"""Records that the requests are spread over where they are not all about one."""
+"""The number of records in runs that spread the requests over several records."""
 GOAL = 0.7
 SECONDS, ROUNDS = 4.0, 2
-"""Length of a run, and runs of each side, in turns."""
+"""The duration of a run in seconds, and the number of times that boto3 and the service run alternately."""
 _FUNDS = 1_000_000
 PURCHASE = {
     "transaction_type": 0,
@@ -56,7 +56,7 @@ TRANSFER = {
 
 @dataclass(frozen=True)
 class Work:
-    """A repeatable request for one record. The call returns whether the request was approved."""
+    """A repeatable request for one record. ``request`` returns whether the request was approved."""
 
     records: str
     new_record: Callable[[Issuer], int]
@@ -72,14 +72,14 @@ def new_card(issuer: Issuer) -> int:
 
 
 def transfer(issuer: Issuer, address: int) -> bool:
-    """Transfer a penny from an address in the UK, and return whether it succeeded."""
+    """Transfer a penny from an address in the UK, and return whether the transfer succeeded."""
     reference = issuer.reference()
     answer = issuer.do("transferToExternalPayment", **TRANSFER, epm_address_id=address, request_reference_id=reference)
     return answer.status == "success"
 
 
 def authorize(issuer: Issuer, card: int) -> bool:
-    """Authorize a purchase of a penny, and return whether it was approved."""
+    """Authorize a purchase of a penny, and return whether the purchase was approved."""
     reference = issuer.reference()
     answer = issuer.sim("simulateAuthorization", **PURCHASE, card_id=card, request_reference_id=reference)
     return answer.status == "success" and bool(answer.data["response_code"] == "00")
@@ -155,7 +155,9 @@ def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
 
 
 def _run(requests: Sequence[Callable[[], object]], clients: int) -> int:
-    """Return the number of requests that succeed within the measuring time. Each client iterates over the records."""
+    """Return the number of requests that succeed within the measuring time. Each client processes the records in a
+    loop.
+    """
     barrier = threading.Barrier(clients)
 
     def count(client: int) -> int:

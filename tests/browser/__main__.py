@@ -23,7 +23,7 @@ IMAGES: Mapping[str, str] = {
     "website-deliveries-delivered": "event",
     "performance-banks": "performance",
 }
-"""Pages that the README shows, and the images of ``docs/images`` that show them on a wide screen."""
+"""Maps the images in ``docs/images`` to pages in the README. The images are taken in a wide window."""
 WIDTHS = (1280, 390)
 FOLDER = Path("build") / "screenshots"
 OF_DOCUMENTS = Path("docs") / "images"

@@ -15,7 +15,7 @@ from tests.kit.processes import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Require a browser for every test of this folder."""
+    """Require a browser for every test in this folder."""
     require("chromium")
 
 

@@ -1,4 +1,4 @@
-"""Helpers for the API explorer in a browser: they open and execute calls on the API screens."""
+"""Helpers that open and execute calls on the screens of the API explorer in a browser."""
 
 import json
 from dataclasses import dataclass
@@ -119,7 +119,7 @@ def authorized(window: Window, version: int) -> None:
 
 
 def go_to_screen(window: Window, title: str) -> None:
-    """Follow the tab of another API screen."""
+    """Open a different API screen with its tab."""
     window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
     window.page.wait_for_url(f"**/specifications/{title.lower()}")
     ready(window)

@@ -21,7 +21,7 @@ SCHEMES: tuple[Colours, ...] = ("light", "dark")
 NARROW = 360
 PHONE = 390
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-"""The rules of axe-core: WCAG 2.2, A and AA, and its best practices."""
+"""The axe-core rule sets: WCAG 2.2 levels A and AA, and axe-core's best practices."""
 _ALL_RULES = {"resultTypes": ["violations"], "runOnly": list(TAGS)}
 _RULES_ON_COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
 
@@ -55,7 +55,8 @@ _CUT_OFF = """() => {
   return [...document.querySelectorAll('body, body *')].filter(element => element.checkVisibility() && isCut(element))
     .map(element => element.outerHTML.slice(0, 120))
 }"""
-"""Elements wider than their place that neither scroll with a shadow as a cue nor end with an ellipsis."""
+"""A script that finds cut-off elements, which are neither scrollable with a shadow cue nor shortened with an ellipsis.
+"""
 
 _CROOKED = """() => [...document.querySelectorAll('.alert, .note, .toast')].flatMap(message => {
   const icon = message.querySelector(':scope > .icon')
@@ -68,7 +69,7 @@ _CROOKED = """() => [...document.querySelectorAll('.alert, .note, .toast')].flat
   const apart = Math.abs(one.top + one.bottom - other.top - other.bottom) / 2
   return apart > 3 ? [`${apart} pixels: ${message.outerHTML.slice(0, 120)}`] : []
 })"""
-"""Messages whose icon and first line of words are not at the same height."""
+"""A script that finds messages with an icon that is not vertically aligned with the first line of text."""
 
 _BACKGROUND = """() => {
   const isPainted = colour => !/transparent|, 0\\)$/.test(colour)
@@ -79,11 +80,11 @@ _BACKGROUND = """() => {
   return Math.max(...brush.getImageData(0, 0, 1, 1).data.slice(0, 3))
 }"""
 _DARK = 100
-"""Of 255, what red, green and blue of a dark background stay below."""
+"""The upper limit for the red, green and blue values of a dark background, on a scale of 0 to 255."""
 
 
 Steps = Callable[[Window], Iterator[str]] | Mapping[str, str]
-"""Addresses by the names of the pages; or leads a window from page to page and yields the name of each."""
+"""A mapping of page names to addresses, or a function that navigates a window and yields each page name."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def heavy(page: Page) -> list[str]:
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
     """Return the accessibility findings of axe-core, at the current and at phone width, in light and in dark mode.
 
-    Skip the rules in ``besides``, which third-party parts violate. Dark mode runs only the colour rules.
+    Skip the rules in ``besides``, which third-party content violates. In dark mode, check only the colour rules.
     """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
@@ -185,7 +186,7 @@ def _widths(page: Page) -> tuple[int, int]:
 
 
 def cut_off(page: Page) -> list[str]:
-    """Return the elements whose content is cut off horizontally without a visual cue.
+    """Return the elements with content that is cut off horizontally without a visual cue.
 
     Check the current width and the width of a phone.
     """
@@ -197,7 +198,7 @@ def cut_off(page: Page) -> list[str]:
 
 
 def crooked(page: Page) -> list[str]:
-    """Return the messages whose text is not vertically aligned with their icon."""
+    """Return the messages with text that is not vertically aligned with the icon."""
     return [f"words and icon of a message are apart by {message}" for message in page.evaluate(_CROOKED)]
 
 

@@ -13,9 +13,9 @@ from tests.e2e.parties import SCOPES
 from tests.payment_orders import payment_orders
 
 CUSTOMER = {1: "Ada Whitfield", 2: "Lena Brandt"}
-"""The customer that the PSU signs in as, by version."""
+"""The customer account with which the PSU signs in, by API version."""
 WITHOUT_CONSENT = {1: "Bilal Hussain", 2: "Sofia Lindqvist"}
-"""Customers who have given no consent."""
+"""Customers without a consent, by API version."""
 _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 
 

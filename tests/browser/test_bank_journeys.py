@@ -122,7 +122,7 @@ def test_the_callback_redirects_to_an_application_at_another_origin(
 
 
 @both_banks
-def test_an_application_receives_the_postmessage_of_its_callback_window(
+def test_an_application_receives_the_postmessage_of_the_callback_window(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
     """No page of the flow may set a Cross-Origin-Opener-Policy header, which would separate the callback window from

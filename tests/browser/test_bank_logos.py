@@ -21,7 +21,7 @@ _DRAW = """async ([address, size]) => {
   return canvas.getImageData(0, 0, size, size).data.some((value) => value > 0);
 }"""
 _SIZE = 128
-"""The width in pixels: twice that on the page for choosing a bank, as on screens of two pixels to one."""
+"""The logo width in pixels: twice the width on the bank choice page, for screens with a pixel ratio of 2."""
 
 
 @pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])

@@ -24,7 +24,7 @@ def test_card_actions_run_without_input_and_send_the_entered_credential(window: 
         assert done.body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-def test_response_ids_prefill_other_card_actions_and_each_request_has_a_new_reference(window: Window) -> None:
+def test_response_ids_prefill_later_card_actions_and_each_request_has_a_new_reference(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -36,7 +36,7 @@ def test_response_ids_prefill_other_card_actions_and_each_request_has_a_new_refe
     assert (shown["status"], shown["data"]["id"]) == ("success", again["id"])
 
 
-def test_external_payments_run_in_both_directions_without_entering_an_id(window: Window) -> None:
+def test_inbound_and_outbound_payment_actions_run_without_entering_an_id(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -60,7 +60,7 @@ def test_the_examples_of_an_action_can_be_selected(window: Window) -> None:
     assert "delivery_city" not in asked
 
 
-def test_an_action_without_a_credential_shows_an_error_and_sends_nothing(window: Window) -> None:
+def test_an_action_without_a_credential_shows_an_error_and_sends_no_request(window: Window) -> None:
     sent: list[str] = []
     window.page.on("request", lambda request: sent.append(request.url))
     screen(window, "cards", "getDesign")

@@ -10,7 +10,7 @@ from tests.browser.window import HEIGHT, Window, Windows
 
 pytestmark = pytest.mark.pages
 A4 = 718
-"""The width of a sheet within Chromium's margins, in CSS pixels."""
+"""The width of an A4 sheet without Chromium's margins, in CSS pixels."""
 NEW = {
     "Country of use": "Germany",
     "Name on the card": "ADA LOVELACE",

@@ -1,4 +1,4 @@
-"""Each page check detects the defect for which it is written."""
+"""Each page check detects the defect that the check is written for."""
 
 import re
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_a_valid_page_has_no_findings(window: Window) -> None:
         "a line that is too long",
     ],
 )
-def test_each_page_check_detects_its_defect(
+def test_each_page_check_detects_the_matching_defect(
     window: Window, check: Callable[[Page], list[str]], body: str, finding: str
 ) -> None:
     window.show(body)

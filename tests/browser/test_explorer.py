@@ -239,7 +239,7 @@ def test_a_payment_is_followed_to_its_final_status_without_copying_ids(window: W
     assert answered(page).body["payment_id"] == paid.body["payment_id"]
 
 
-def test_the_status_of_a_direct_payment_is_requested_with_its_bic(window: Window) -> None:
+def test_a_status_request_for_a_direct_payment_contains_the_bic_of_the_bank(window: Window) -> None:
     page = window.page
     direct_payment(window)
     assert execute(page).status == "200"
@@ -249,7 +249,7 @@ def test_the_status_of_a_direct_payment_is_requested_with_its_bic(window: Window
     assert "bic=DEMOGB21" in sample(page, "curl")
 
 
-def test_a_payment_gets_a_new_idempotency_key_unless_it_is_retried_explicitly(window: Window) -> None:
+def test_only_an_explicit_retry_of_a_payment_reuses_the_idempotency_key(window: Window) -> None:
     page = window.page
     keys: list[Any] = []
     page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
@@ -321,7 +321,7 @@ def test_the_next_page_of_a_list_is_requested_with_one_click(window: Window) -> 
     assert second["banks"][0]["bic"] > first["bic"]
 
 
-def test_ids_of_a_response_are_suggested_in_other_calls(window: Window) -> None:
+def test_ids_in_a_response_are_suggested_in_later_calls(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
@@ -333,7 +333,7 @@ def test_ids_of_a_response_are_suggested_in_other_calls(window: Window) -> None:
     assert set(ids) <= set(offered)
 
 
-def test_urls_of_a_response_are_links_and_markup_is_escaped(window: Window) -> None:
+def test_urls_in_a_response_are_links_and_markup_is_escaped(window: Window) -> None:
     page = window.page
     evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
 
@@ -355,7 +355,7 @@ def test_urls_of_a_response_are_links_and_markup_is_escaped(window: Window) -> N
     assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
 
 
-def test_a_missing_response_shows_an_explanation(window: Window) -> None:
+def test_a_request_without_a_response_shows_an_explanation(window: Window) -> None:
     page = window.page
     window.forgive("Failed to load resource: net::ERR_")
     direct_payment(window)

@@ -12,9 +12,9 @@ pytestmark = pytest.mark.pages
 
 SCREENS = ("authorization", "account", "payments", "cards")
 WIRE_BYTES = 150 * 1024
-"""Of a first visit: the page, its style sheets, scripts and pictures, and the OpenAPI document, as they are sent."""
+"""The limit for the bytes transferred in a first visit: page, style sheets, scripts, images and OpenAPI document."""
 ELEMENTS = 600
-"""The elements that an *Execute* adds to the page with its answer."""
+"""The maximum number of elements that an *Execute* adds to the page."""
 COUNT_ADDED = """() => {
     window.added = 0;
     const count = node => 1 + (node.querySelectorAll ? node.querySelectorAll("*").length : 0);

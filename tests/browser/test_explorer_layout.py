@@ -12,7 +12,7 @@ from tests.browser.window import Window, Windows
 pytestmark = pytest.mark.pages
 
 LEAST = 420
-"""Pixels of the form and of the answer on a screen of 1280."""
+"""The minimum width in pixels of the form and of the response on a screen that is 1280 pixels wide."""
 
 
 def width(page: Page, place: str) -> float:
@@ -21,7 +21,7 @@ def width(page: Page, place: str) -> float:
     return box["width"]
 
 
-def test_form_and_response_have_enough_width_beside_the_menu(windows: Windows) -> None:
+def test_form_and_response_have_the_minimum_width_when_the_menu_is_shown(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     user.register(window)
@@ -96,7 +96,7 @@ def test_a_wide_screen_shows_the_full_menu_on_api_screens(windows: Windows) -> N
     assert width(window.page, ".sidebar") == whole
 
 
-def test_execute_and_search_are_visible_beside_a_long_form(window: Window) -> None:
+def test_execute_and_search_remain_visible_next_to_a_long_form(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_initiation")
     page.mouse.wheel(0, 1500)
@@ -108,7 +108,7 @@ def test_execute_and_search_are_visible_beside_a_long_form(window: Window) -> No
         assert 0 <= box["y"] < 200
 
 
-def test_execute_is_visible_on_a_phone_and_covers_no_field(windows: Windows) -> None:
+def test_the_execute_button_is_visible_on_a_phone_and_covers_no_field(windows: Windows) -> None:
     window = windows(width=page_checks.PHONE)
     page = window.page
     screen(window, "payments", "payment_initiation")

@@ -33,14 +33,14 @@ from tests.kit.processes import SDK_SOURCE, check_types, require
 pytestmark = pytest.mark.pages
 
 OF_VERSION_1 = ("account_payments", "account_payment")
-"""Operations that only banks of version 1 have; ``account_payment`` needs an id from the first."""
+"""Operations that only version 1 banks support. ``account_payment`` needs an id returned by ``account_payments``."""
 APART = ("oauth_authorize", "events", "token", "token_revoke", *OF_VERSION_1)
-"""Operations that need more than the credentials of a consent, or end it."""
+"""Operations that need more than the credentials of a consent, or that end the consent."""
 ACTIONS = ("getDesign", "createHolder", "getHolder", "createAccount", "createCard")
 
 
 class Programs:
-    """Run the code samples of the selected operation, and store the Python samples for type checks."""
+    """Runs the code samples of the selected operation, and stores the Python samples for type checks."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page = page
@@ -58,7 +58,8 @@ class Programs:
     def _renew_key(self) -> None:
         """Execute a payment, so that the form gets a new Idempotency-Key.
 
-        The body of the Python package is serialized differently and does not match the previous key.
+        The Python package serializes the body differently, so a request from the package does not match the previous
+        key.
         """
         if self.page.get_by_label("Idempotency-Key").count():
             execute(self.page)
@@ -195,7 +196,7 @@ def test_the_code_samples_of_card_actions_succeed(window: Window, programs: Prog
 
 
 def test_every_documented_operation_has_a_code_sample_test(window: Window) -> None:
-    """Check that the other tests run every operation: the operations of each screen and of ``APART``."""
+    """The operations in ``APART`` and on the screens are all operations of the OpenAPI document."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(window, name)

@@ -43,7 +43,7 @@ def test_a_new_user_gets_valid_tokens(windows: Windows, version: int, javascript
 
 
 MOST_CLICKS = 12
-"""From the first page to a balance: presses of buttons, links, boxes and options."""
+"""The maximum number of clicks on buttons, links, boxes and options from the first page to a balance."""
 COUNTS = """() => {
   const count = (event) => {
     const wanted = event.target.closest('a, button, summary, input[type=checkbox], input[type=radio], select')
@@ -52,7 +52,7 @@ COUNTS = """() => {
   addEventListener('click', (event) => event.isTrusted && count(event), true)
   addEventListener('change', (event) => event.target.tagName === 'SELECT' && count(event), true)
 }"""
-"""Has each press counted on all pages, at the bank's, too; keys are not presses."""
+"""A script that counts the clicks on all pages, including the bank's pages. Typed text does not count."""
 
 
 @pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.pages), 2])

@@ -16,7 +16,7 @@ _CLIPBOARD = "() => navigator.clipboard.readText()"
 
 
 def write(window: Window, label: str, value: str) -> None:
-    """Move to a field with the Tab key, and type a text."""
+    """Move to a field with the Tab key, and type text."""
     window.tab_to(window.page.get_by_label(label, exact=True))
     window.page.keyboard.type(value)
 

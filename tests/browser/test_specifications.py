@@ -1,4 +1,4 @@
-"""The API specification screens: calls run with credentials that the user enters once and that remain private."""
+"""The API specification screens: a user enters credentials once, and all calls use these private credentials."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
-def test_account_and_payment_calls_run_with_the_token_of_a_journey_without_input(
+def test_account_and_payment_calls_use_the_token_of_an_authorization_without_user_input(
     window: Window, version: int, operation: str
 ) -> None:
     authorized(window, version)
@@ -34,7 +34,7 @@ def test_account_and_payment_calls_run_with_the_token_of_a_journey_without_input
     assert bank.value.url == paid.body["confirmation_url"]
 
 
-def test_a_missing_credential_shows_an_error_and_sends_nothing(window: Window) -> None:
+def test_a_missing_credential_shows_an_error_and_sends_no_request(window: Window) -> None:
     sent: list[str] = []
     window.page.on("request", lambda request: sent.append(request.url))
     screen(window, "account", "accounts")

@@ -38,12 +38,14 @@ def test_the_images_of_the_readme_are_screenshots_of_scenarios() -> None:
     assert set(IMAGES.values()) == files == set(re.findall(r"docs/images/([\w-]+)\.png", EVERYTHING))
 
 
-def test_an_unknown_scenario_name_exits_with_1_and_lists_the_valid_names(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_scenario_name_causes_exit_code_1_and_lists_the_valid_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert command.main(["--only", "nothing"]) == 1
     assert re.search("no walk's name begins with nothing; there are .*website-visitor", capsys.readouterr().err)
 
 
-def test_every_scenario_is_reported_when_it_starts(
+def test_the_start_of_every_scenario_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

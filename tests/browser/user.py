@@ -41,10 +41,10 @@ def sign_out(window: Window) -> None:
 
 
 def mailed_link(window: Window, email: str) -> str:
-    """Return the path of the link in the mail to an address.
+    """Return the path of the link in the email sent to an address.
 
     Raises:
-        AssertionError: if no mail arrives.
+        AssertionError: if no email arrives.
     """
 
     def look() -> str:
@@ -92,14 +92,14 @@ def run_request(window: Window) -> None:
 
 
 def authorize(window: Window, version: int) -> None:
-    """Request an authorization, approve everything at the bank, and get the tokens."""
+    """Request an authorization, approve all requested access at the bank, and get the tokens."""
     choose_bank(window, version)
     run_request(window)
     psu.approve(window, version)
 
 
 def refuse(window: Window, version: int) -> None:
-    """Request an authorization, refuse the request at the bank, and return."""
+    """Request an authorization, refuse the request at the bank, and return to the application."""
     choose_bank(window, version)
     run_request(window)
     window.press(re.compile("and go back to"))
@@ -122,7 +122,7 @@ def reload_until(window: Window, wanted: Locator) -> None:
 
 
 def save(window: Window, action: str, **fields: str) -> None:
-    """Fill in the fields of a client's form by their ids, and press the button with the value ``action``."""
+    """Fill in the form fields of a client by id, and press the button with the value ``action``."""
     for name, value in fields.items():
         window.page.locator(f"#{name}").fill(value)
     with window.page.expect_navigation():
@@ -151,7 +151,7 @@ def new_card(window: Window, **members: Any) -> int:
 
 
 def simulate(window: Window, form: str, button: str, **fields: str) -> None:
-    """Fill in and send the simulator form whose title begins with ``form``."""
+    """Fill in and send the simulator form with a title that begins with ``form``."""
     details = window.page.locator("details", has=window.page.locator("summary", has_text=form)).first
     if details.get_attribute("open") is None:
         details.locator("summary").click()

@@ -307,7 +307,7 @@ def _cards(window: Window) -> Iterator[str]:
 
 
 def _clock(window: Window) -> Iterator[str]:
-    """Visit the clock page without a clock advance, because all scenarios share one stack."""
+    """Visit the clock page without advancing the clock, because all scenarios share one stack."""
     user.register(window)
     window.follow("Clock")
     yield "form"

@@ -1,4 +1,4 @@
-"""A Chromium window that opens pages, presses buttons and records all errors. It connects only to the stack."""
+"""A Chromium window that opens pages, presses buttons and records all errors. The window connects only to the stack."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -25,11 +25,11 @@ from tests.kit.time import PATIENCE_SECONDS
 
 WIDTH, HEIGHT = 1280, 800
 PATIENCE = 1000 * PATIENCE_SECONDS
-"""In milliseconds, as Playwright takes it."""
+"""The timeout for Playwright, in milliseconds."""
 
 _EXECUTABLE = Path(processes.PATHS["chromium"])
 MISSING = "" if _EXECUTABLE.exists() else f"there is no {_EXECUTABLE}: install Chromium, or name one with CHROMIUM"
-"""Why there is no browser here; empty when there is one."""
+"""The reason why no browser is available, or an empty text if Chromium is installed."""
 _FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -95,17 +95,17 @@ class Window:
         self.page.goto(urljoin(self.stack["base_url"], address))
 
     def press(self, name: str | re.Pattern[str]) -> None:
-        """Press the button with this name, and wait until the next page has loaded."""
+        """Press the button with the given name, and wait until the next page has loaded."""
         with self.page.expect_navigation():
             self.page.get_by_role("button", name=name, exact=True).click()
 
     def follow(self, name: str | re.Pattern[str]) -> None:
-        """Follow the link with this name, and wait until its page has loaded."""
+        """Follow the link with the given name, and wait until the linked page has loaded."""
         with self.page.expect_navigation():
             self.page.get_by_role("link", name=name, exact=True).click()
 
     def fill(self, label: str, value: str) -> None:
-        """Fill in the field with this label."""
+        """Fill in the field with the given label."""
         self.page.get_by_label(label, exact=True).fill(value)
 
     def submit(self, button: str, **fields: str) -> None:
@@ -142,13 +142,13 @@ class Window:
         self.enter()
 
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
-        """Return the demonstration bank or the fault bank of a version from the stack's JSON file."""
+        """Return the demonstration bank or the fault-simulating bank of an API version from the stack's JSON file."""
         banks = self.stack["fault_banks" if faults else "banks"]
         found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
 
     def show(self, body: str, *, policy: str = "default-src * 'unsafe-inline'", status: int = 200) -> None:
-        """Open a page with this content at an address of the service, with ``policy`` as Content-Security-Policy."""
+        """Open a page with the given content at an address of the service. ``policy`` is the page's security policy."""
         content = f'<!doctype html><html lang="en"><head><title>Made up</title></head><body>{body}</body></html>'
         headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
         self.page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
@@ -156,18 +156,18 @@ class Window:
         self.open("/made-up")
 
     def answer(self, path: str, content: str, headers: Mapping[str, str], status: int = 200) -> None:
-        """Intercept requests for a path of the service, and respond with this content."""
+        """Intercept requests for a path of the service, and respond with the given content."""
         answer = {"status": status, "headers": dict(headers), "body": content}
         self.page.route(f"{self.stack['base_url']}{path}", lambda route: route.fulfill(**answer))
 
     # -- errors
 
     def may_reach(self, address: str) -> None:
-        """Allow requests to the origin of this address, for example to an application to which the PSU returns."""
+        """Allow requests to the origin of the given address, for example to an application to which the PSU returns."""
         self._origins.add(origin(address))
 
     def forgive(self, text: str) -> None:
-        """Ignore recorded errors that contain this text and that the test expects."""
+        """Ignore expected errors that contain the given text."""
         self._forgiven.append(text)
 
     @property

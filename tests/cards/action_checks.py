@@ -1,4 +1,4 @@
-"""Helpers that call actions and compare the answers with the specification's tables."""
+"""Helpers that call actions and compare the responses with the specification's tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ FRACTIONS = ("PERCENT", "RATE")
 TEXTS = ("A", "AN", "ANS", "AS", "DATE", "DIGITS")
 
 OK = 0
-"""A success in a table of states."""
+"""The value that represents a success in a table of states."""
 NULL = {("getAccounts", "limit_group_id"), ("getHolderAccounts", "limit_group_id")}
 
 
@@ -28,7 +28,7 @@ def call(issuer: Issuer, action: str, members: Members) -> Envelope:
 
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
-    """Check the members of a successful answer and return the objects in its data."""
+    """Check the members of a successful response and return the objects in its data."""
     shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].is_paged, answer.data
     assert answer.status == "success", answer.raw
     beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
@@ -50,7 +50,7 @@ def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
 
 
 def check(action: str, row: Mapping[str, Any]) -> None:
-    """Check one object of an answer against the table and the model of its action."""
+    """Check one object of a response against the table and the model of the action."""
     table = TABLES[action].answer
     assert set(row) <= set(table)
     assert {name for name, member in table.items() if member.mandatory} <= set(row)
@@ -81,14 +81,14 @@ def _types(member: Member) -> tuple[type, ...]:
 
 
 def state_table(text: str) -> dict[str, dict[str, int]]:
-    """Parse a table of status codes. Return the codes by row label and column name. ``ok`` stands for success."""
+    """Parse a table of status codes. Return the codes by row label and column name. ``ok`` means success."""
     columns, *lines = [line.split() for line in text.strip().splitlines()]
     codes = [(row, [OK if word == "ok" else int(word) for word in words]) for row, *words in lines]
     return {row: dict(zip(columns, values, strict=True)) for row, values in codes}
 
 
 def is_repeat(first: Envelope, second: Envelope) -> bool:
-    """Return whether two answers are identical except that ``duplicated`` changes from 0 to 1."""
+    """Return whether two responses are identical except that ``duplicated`` changes from 0 to 1."""
     assert first.raw.count('"duplicated":0') == 1
     return second.raw == first.raw.replace('"duplicated":0', '"duplicated":1')
 
@@ -103,14 +103,14 @@ def read(action: str, members: Members) -> Any:
 
 
 def refusal(action: str, members: Members) -> tuple[int, str]:
-    """Return the status code and the message with which a request is rejected."""
+    """Return the status code and the message of a request that must be rejected."""
     with pytest.raises(Refused) as refused:
         read(action, members)
     return int(refused.value.status), refused.value.message
 
 
 def refusal_if_any(action: str, members: Members) -> tuple[int | None, str]:
-    """Return the status code and the message of a rejected request, or ``None`` and an empty text."""
+    """Return the status code and the message of a rejection, or ``None`` and an empty text if the request is valid."""
     try:
         read(action, members)
     except Refused as refused:

@@ -1,4 +1,4 @@
-"""The definition of an action call with its DynamoDB calls, and the cases of the card network and of the reports."""
+"""The definition of an action call with its DynamoDB calls, and cases for network messages and reports."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from tests.cards.reports.rows import message
 
 LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
 SHARDS = (QUERY,) * 16
-"""The parallel queries of a list that is spread over partitions."""
+"""The parallel queries of a list that is stored in 16 partitions."""
 RESERVE = "PutItem"
 """The call that reserves the position of a row in a list over all cards."""
 RESERVING = (LOOK, LOOK, RESERVE)
-"""Two looks; the second one and the reservation are made at the same time."""
+"""Two reads and a reservation. The second read and the reservation run concurrently."""
 PROVIDER = "PutItem"
-"""The sandbox provider's write of an order; any other provider is called in its place."""
+"""The write that records an order at the sandbox provider. Other providers receive an HTTP call instead."""
 EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
 
 
@@ -74,7 +74,7 @@ class Case:
     def calls_of_repeat(self) -> list[str]:
         """Return the expected calls of a duplicate request.
 
-        If ``looks`` is empty, the write itself finds the reservation.
+        If ``looks`` is empty, the write detects the existing reservation.
         """
         sealed = [LOOK] if self.action.seals else []
         found = [LOOK] if self.looks else [*self.calls_with_reference, *sealed]
@@ -86,10 +86,7 @@ def of_card(state: str = "N", /, **members: Any) -> Members:
 
 
 def of_card_with(*names: str, **members: Any) -> Members:
-    """Return a function that creates a card.
-
-    The function returns the named ids of the card, its account or its holder.
-    """
+    """Return a function that creates a card and returns the named ids of the card, its account or its holder."""
     return lambda issuer: {name: value for name, value in vars(issuer.card()).items() if name in names} | members
 
 
@@ -105,7 +102,7 @@ def of_verification(by: str, **members: Any) -> Members:
 
 
 def of_purchase_of(amount: int, **members: Any) -> Members:
-    """Return a function that creates a card with 5.00 EUR. The function returns the request members of a purchase."""
+    """Return a function that creates a card with 5.00 EUR and returns the request members of a purchase."""
 
     def members_of(issuer: Issuer) -> dict[str, Any]:
         card = issuer.spendable(500)

@@ -199,7 +199,10 @@ CARD_CASES = [
     Case("simulateAuthentication by rule", of_purchase(rule=True), looks=(LOOK, "Query"), writes=False),
 ]
 OPENED, TAKEN, SENT_BACK = (LOOK, WRITE), (PROVIDER, WRITE), (PROVIDER, LOOK, WRITE)
-"""The calls after the provider is asked. It opens an address without writing, and the numbers are read then."""
+"""The calls that open an address, that complete an accepted payment, and that complete a refused payment or a return.
+
+The sandbox provider opens an address without a write. Only the account numbers are read.
+"""
 MONEY_CASES = [
     # external payments
     Case("assignExternalPaymentAddress", of_account(epm_method_id=UK, currency_ison=GBP), looks=TWO, asked=OPENED),

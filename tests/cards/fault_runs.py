@@ -1,6 +1,6 @@
 """Repeated runs of a case from the same initial state, each with a different storage fault.
 
-``CaseRun`` runs a case that finishes at once. ``Targets`` creates the faults and records the calls that they hit.
+``CaseRun`` runs a case and completes it immediately. ``Targets`` creates the faults and records the affected calls.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NETWORK = tuple(
         *("storage.time_ordered", "storage.reserved_rows", "storage.due_index"),
     )
 )
-"""The modules of the use of cards, of its reports and of the portal."""
+"""The modules for card use, reports and the portal."""
 PROVING = f"{CARDS}.reconciliation"
-"""The modules that prove the ledger."""
+"""The modules that verify the ledger."""
 _AS_OFTEN = 2
-"""So often a read is hit at the same place by the same fault."""
+"""The maximum number of times that one kind of fault affects a read at the same code location."""
 _PARTS_OF_A_PROCESS = (
     *("api", "simulator", "portal", "claims", "references", "sequences"),
     *("credentials", "credential_limits", "programmes"),
@@ -55,7 +55,7 @@ class Forgetful(Fault):
 
 
 class Twice(Fault):
-    """A fault in the retry of a lost call."""
+    """A fault in the retry of a call that was not executed."""
 
     def __init__(self, causeway: Causeway, kind: str, number: int) -> None:
         super().__init__(causeway, kind, number, lasting=True)
@@ -116,7 +116,7 @@ class CaseRun:
         self._check()
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """Return whether the request got a timeout answer. If the answer is a timeout, check the remaining records."""
+        """Return whether the request got a timeout response. After a timeout, check the stored records."""
         return False
 
     def _shape(self) -> list[str]:
@@ -137,7 +137,7 @@ class CaseRun:
     def _repeated(self, answer: Envelope) -> None:
         """Retry the request until the request succeeds, and then once more.
 
-        Check that the last answer is a duplicate.
+        Check that the last response is marked as a duplicate.
         """
         first = self._do() if failed(answer) else answer
         self._is_right(first)
@@ -190,7 +190,7 @@ def forget_process(causeway: Causeway) -> None:
 
 
 def nothing_in_use(causeway: Causeway) -> None:
-    """Remove the used mark from every stored entry of the set-up."""
+    """Remove the ``used`` mark from every stored entry of the set-up."""
     for partition in table_of(causeway, "programmes").items.values():
         for place, row in partition.items():
             partition[place] = {name: value for name, value in row.items() if name != "used"}
@@ -205,14 +205,14 @@ def apart_from_duplicated(answer: Envelope) -> dict[str, Any]:
 
 
 def _form(data: Any) -> Any:
-    """Return an answer with types instead of values."""
+    """Return a response with types instead of values."""
     if isinstance(data, dict):
         return {name: _form(value) for name, value in data.items()}
     return [_form(each) for each in data] if isinstance(data, list) else type(data)
 
 
 class FaultRun(Protocol):
-    """A case that can run with a fault. ``untouched`` lists the calls of a run without a fault."""
+    """A case that can run with a fault. ``untouched`` records the calls of a run without a fault."""
 
     untouched: Fault
 
@@ -220,7 +220,7 @@ class FaultRun(Protocol):
 
 
 class Targets:
-    """The storage calls that were hit, by kind of fault. ``runs`` lists the names of the runs."""
+    """The storage calls affected by each kind of fault. ``runs`` lists the names of the runs."""
 
     def __init__(self) -> None:
         self.hits: dict[str, set[Site]] = {kind: set() for kind in FAULTS}
@@ -228,7 +228,7 @@ class Targets:
         self._reads: Counter[tuple[str, bool, Hit]] = Counter()
 
     def run(self, name: str, run: FaultRun, causeway: Causeway) -> None:
-        """Run with every fault in turn and record the calls that were hit."""
+        """Run the case with every fault and record the affected calls."""
         self.runs.add(name)
         for fault in self._faults(causeway, run.untouched):
             try:
@@ -240,12 +240,14 @@ class Targets:
                 self.hits[fault.kind] |= fault.hit.sites
 
     def missed(self, sites: Iterator[Site]) -> list[str]:
-        """Return the calls that were not hit by every kind of fault."""
+        """Return the calls that were not affected by every kind of fault."""
         expected = set(sites)
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 
     def _faults(self, causeway: Causeway, untouched: Fault) -> Iterator[Fault]:
-        """Yield the faults of every call. Repeated reads at the same place and writes in a loop are hit twice."""
+        """Yield the faults of every call. For repeated reads at one code location and for writes in a loop, yield two
+        faults.
+        """
         for number, call in enumerate(untouched.calls, start=1):
             for kind in FAULTS:
                 for lasting in (False, True)[: 1 if kind == "conflict" or (call.reads and kind == "after") else 2]:

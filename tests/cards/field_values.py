@@ -1,4 +1,4 @@
-"""Valid and invalid values of request members, by type in the specification's table."""
+"""Valid and invalid values of request members, by the member type in the specification's table."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from chalicelib.foundation.jsontext import Number
 from tests.cards.specification import Member
 
 MISSING, TYPE, LENGTH, CHARACTERS, VALUE, REQUIRED, EXCLUDED, UNKNOWN = range(2001, 2009)
-"""The codes of faulty fields."""
+"""The status codes for invalid fields."""
 
 Refused = list[tuple[Any, int]]
 LISTS_LONGEST = 65536
@@ -23,7 +23,7 @@ NO_NUMBER: Refused = [
 NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
 
 TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39)
-"""The uses of a card."""
+"""The transaction types of card use."""
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
 RESPONSE_CODES = (
     *("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91", "96"),
@@ -37,13 +37,13 @@ STEPS = ("opened", "won", "lost")
 
 
 def refused(member: Member) -> Refused:
-    """Return the values that a member rejects, each with the expected status code."""
+    """Return the rejected values of a member, each with the expected status code."""
     kind, _, rest = member.type.partition(":")
     return _VALUES[kind][0](member, rest)
 
 
 def taken(member: Member) -> dict[str, tuple[Any, Any]]:
-    """Return the values that a member accepts, each with its meaning."""
+    """Return the accepted values of a member, each with the parsed value."""
     kind, _, rest = member.type.partition(":")
     return {f"{value!r:.40}": (value, meant) for value, meant in _VALUES[kind][1](member, rest)}
 
@@ -78,7 +78,7 @@ def _no_code(member: Member, _: str = "") -> Refused:
 
 
 def _no_currency(member: Member, _: str = "") -> Refused:
-    """Return codes that are not currencies: metals, units of account, and the test and no-currency codes."""
+    """Return numeric codes that are not currencies, such as codes of metals, units of account and tests."""
     return [*_no_code(member), *((code, VALUE) for code in (999, "999", 959, 960, 963, 964, 994))]
 
 
@@ -120,7 +120,7 @@ def _bounds(member: Member, letter: str) -> Refused:
 
 
 def _no_text_of(wrong: str, letter: str = "a") -> Any:
-    """Return a function that lists texts of a valid length with one forbidden character."""
+    """Return a function that returns rejected texts, including texts of a valid length with one forbidden character."""
 
     def refused(member: Member, _: str) -> Refused:
         length = max(member.shortest, min(member.longest or 4, 4))
@@ -139,20 +139,20 @@ def _texts_of(*letters: str) -> Any:
 
 
 def _no_word(member: Member, _: str) -> Refused:
-    """Return values that are not in a word list, including numbers whose digits are not in the list."""
+    """Return values that are not in a word list."""
     wrong = [*NOT_EVEN_A_VALUE, (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), (-1, TYPE), ("", LENGTH)]
     return [*wrong, *_bounds(member, "S"), *((word, VALUE) for word in ("Z" * member.shortest, "Z" * member.longest))]
 
 
 def _words(*words: str) -> Any:
-    """Return a function that lists accepted words in any case, and digits also as numbers."""
+    """Return a function that returns the accepted words in upper and lower case, and numeric words also as numbers."""
     numbers = [(int(word), word) for word in words if word.isdigit()]
     spellings = {spelt: word for word in words for spelt in (word, word.lower(), word.upper())}
     return lambda member, _: [*spellings.items(), *numbers]
 
 
 _IBANS = ("GB29NWBK60161331926819", "DE89370400440532013000", "NO9386011117947", "MT84MALT011000012345MTLCAST001S")
-"""Examples of the IBAN registry."""
+"""Example IBANs from the IBAN registry."""
 
 
 def _no_iban(member: Member, _: str) -> Refused:
@@ -394,4 +394,4 @@ _VALUES: Mapping[str, tuple[Callable[[Member, str], Refused], Any]] = {
     "COUNTRIES": _COUNTRIES,
     "NAMES": (_no_names, _names),
 }
-"""By type: the values that a member refuses, and those that it takes."""
+"""The functions that return the rejected and the accepted values of a member, by member type."""

@@ -1,9 +1,9 @@
 """A simulated programme manager that calls the card API in this process and creates test records.
 
-``Issuer`` uses the credentials of the demonstration programme. ``do`` calls an action of ``POST /api``, ``sim`` an
-action of ``POST /simulator``. ``holder``, ``account``, ``card``, ``card_in``, ``account_in``, ``authentication``,
-``address``, ``mandate`` and the payment methods create records with default members, which arguments override.
-A member given as ``LEFT_OUT`` is not sent.
+``Issuer`` uses the credentials of the demonstration programme. ``do`` calls an action of ``POST /api``, and ``sim``
+calls an action of ``POST /simulator``. ``holder``, ``account``, ``card``, ``card_in``, ``account_in``,
+``authentication``, ``address``, ``mandate`` and the payment methods create records with default members. Arguments
+override the defaults. A member with the value ``LEFT_OUT`` is not sent.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tests.causeway import Causeway
 from tests.kit.time import FollowingClock, ManualClock
 
 LEFT_OUT: Any = object()
-"""A member that is not sent."""
+"""The value that omits a member from the request."""
 
 MANAGER, OTHER_MANAGER = 1, 2
 EVERYDAY, PREPAID, ONLINE = 101, 102, 103
-"""The demonstration programme's cards."""
+"""The ids of the demonstration card programmes."""
 EVERYDAY_ACCOUNT, PREPAID_ACCOUNT = 501, 502
 SPECIAL_GBP, SPECIAL_EUR = 801, 802
-"""The demonstration programme's special accounts."""
+"""The ids of the demonstration programme's special accounts."""
 EUR, GBP, USD = 978, 826, 840
 GERMANY, BRITAIN = 276, 826
 UK, SEPA = 1, 2
 METHODS = {GBP: UK, EUR: SEPA}
-"""The method of external payments in a currency."""
+"""The external payment method of each currency."""
 SCHEMES = {UK: "FPS", SEPA: "SCT"}
 EXTERNAL_IBANS = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
-"""Accounts at other banks (examples of the IBAN registry), by the method that pays to them."""
+"""The IBAN of an external account for each payment method (examples of the IBAN registry)."""
 PIN = "7305"
 
 DAY = 24 * 3600
@@ -59,7 +59,7 @@ HOLDER_DETAILS = {
     "phone_number": "0447700900123",
     "holder_limit_group_id": 221,
 }
-"""The least that createHolder takes."""
+"""The mandatory members of createHolder."""
 
 HOLDER_BLOCK = {
     "holder_first_name": "Zoë",
@@ -70,7 +70,7 @@ HOLDER_BLOCK = {
     "holder_city": "London",
     "holder_phone_number": "0447700900123",
 }
-"""The least that describes a new holder in createAccount and createCard."""
+"""The mandatory members of a new holder in createAccount and createCard."""
 
 DELIVERY = {
     "delivery_first_name": "Zoë",
@@ -81,12 +81,14 @@ DELIVERY = {
     "delivery_city": "London",
     "order_shipping_method": 701,
 }
-"""The least that orders a physical card."""
+"""The mandatory members that order a physical card."""
 
 
 @dataclass(frozen=True)
 class Envelope:
-    """An action's answer. ``raw`` is the text, ``retry_after`` the header's value in seconds."""
+    """The response of an action. ``raw`` is the response body, and ``retry_after`` is the Retry-After header in
+    seconds.
+    """
 
     raw: str
     members: Mapping[str, Any]
@@ -106,12 +108,12 @@ class Envelope:
 
     @property
     def id(self) -> int | None:
-        """The id in the answer of createHolder and updateHolder."""
+        """The id in the response of createHolder or updateHolder."""
         return self.members.get("id")
 
     @property
     def status_code(self) -> int | None:
-        """The error code, ``None`` for a success."""
+        """The error code, or ``None`` if the action succeeded."""
         return self.members.get("status_code")
 
     @property
@@ -121,7 +123,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class NewCard:
-    """The members of createCard's answer. ``expiration`` has the year and the month."""
+    """The members of createCard's response. ``expiration`` contains the year and the month."""
 
     card_id: int
     card_request_id: int
@@ -135,7 +137,7 @@ class NewCard:
 
 
 class Issuer:
-    """One process of the service with a clock and named credentials of its callers.
+    """A process of the service with a clock, and named credentials of API callers.
 
     ``full``, ``support`` and ``encrypted`` are credentials of the demonstration programme. ``other`` is a credential of
     a second programme manager. ``with_credential`` creates further credentials.
@@ -149,7 +151,7 @@ class Issuer:
         self.caller = caller
 
     def with_own_clock(self, *, days: float = 0) -> Issuer:
-        """Return an issuer with the same resources in a new process whose clock is ``days`` ahead."""
+        """Return an issuer with the same resources in a new process with a clock that is ``days`` ahead."""
         clock = ManualClock(self.clock.now())
         clock.advance(days * DAY)
         return self._as(self.causeway.another_process(clock=clock), self.caller)
@@ -159,11 +161,13 @@ class Issuer:
         return self._as(self.causeway.another_process(clock=self.clock), self.caller)
 
     def with_clock_ahead(self, ahead: float) -> Issuer:
-        """Return an issuer with the same resources in a new process whose clock is always ``ahead`` seconds ahead."""
+        """Return an issuer with the same resources in a new process with a clock that is always ``ahead`` seconds
+        ahead.
+        """
         return self._as(self.causeway.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
     def as_caller(self, name: str) -> Issuer:
-        """Return an issuer of the same process with the named credential."""
+        """Return an issuer in the same process that uses the named credential."""
         return self._as(self.hub, name)
 
     def _as(self, hub: Hub, caller: str) -> Issuer:
@@ -172,7 +176,9 @@ class Issuer:
         return other
 
     def with_credential(self, name: str, *, manager: int = MANAGER, **rights: Any) -> Issuer:
-        """Create a credential with all rights, except those in ``rights``, and return the issuer with it."""
+        """Create a credential with all rights except the rights in ``rights``. Return an issuer that uses the
+        credential.
+        """
         with_defaults = {"access_level": 1000, "actions": None, "modes": ALL_PLAIN} | rights
         secret = credentials.new_secret(with_access_key=True)
         made = credentials.put_credential(manager, name, Rights(**with_defaults), secret, self.clock.time())
@@ -188,16 +194,16 @@ class Issuer:
         return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
-        """Post unmodified bytes and return the answer."""
+        """Post unmodified bytes and return the response."""
         answer = (self.hub.cards.simulator if simulator else self.hub.cards.api).answer(body)
         return Envelope(answer.text, jsontext.loads(answer.text), answer.retry_after)
 
     def do(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the card API and return the answer."""
+        """Call an action of the card API and return the response."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode())
 
     def sim(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the simulator and return the answer."""
+        """Call an action of the simulator and return the response."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
 
     def data(self, action: str, /, **members: Any) -> Any:
@@ -240,7 +246,7 @@ class Issuer:
         return NewCard(**self.data("createCard", **least | delivery | self._of_holder(members)))
 
     def card_in(self, status: str, **members: Any) -> NewCard:
-        """Create a card in a status. For status E the card expires after 62 days."""
+        """Create a card in a status. For status E, create a card that expires after 62 days."""
         if status == "E":
             members = {"card_validity_period": 1} | members
         card = self.card(**members)
@@ -264,26 +270,28 @@ class Issuer:
         return account
 
     def authentication(self, card_id: int, **members: Any) -> Any:
-        """Request 3-D Secure as an online shop. Only an active card is challenged."""
+        """Request 3-D Secure for an online purchase. Only an active card gets a challenge."""
         purchase = {"card_id": card_id, "amount": 1999, "currency_ison": EUR}
         return self.data("simulateAuthentication", **purchase | members)
 
     def authorization(self, **members: Any) -> Any:
-        """Request an authorization and return the answer. ``members`` identify the card by ``card_id`` or ``pan``."""
+        """Request an authorization and return the response data. ``members`` identify the card by ``card_id`` or
+        ``pan``.
+        """
         least = {"transaction_type": 39, "amount": 0, "currency_ison": EUR}
         return self.data("simulateAuthorization", **least | members)
 
     def purchase(self, card_id: int, amount: int, **members: Any) -> Any:
-        """Request a purchase, by default in euros, and return the answer."""
+        """Request a purchase, by default in euros, and return the response data."""
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """Clear, in euros, the authorization that the answer ``asked`` approved."""
+        """Clear the authorization approved in the response ``asked``, in euros."""
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
     def wrong_pins(self, card_id: int, count: int) -> list[str]:
-        """Return PINs that the card rejects. About one wrong PIN in 10,000 has the correct verification value."""
+        """Return PINs that the card rejects. About one in 10,000 other PINs has the card's PIN verification value."""
         card, data = Card.from_item(self.hub.store.get(*Card.key(card_id)) or {}), self.hub.cards.card_data
         number, pins = data.open(card.id, "pan", card.pan), (f"{pin:04}" for pin in range(10_000))
         wrong = (pin for pin in pins if data.pvv(number, pin, card.key_version) != card.pvv)
@@ -328,7 +336,7 @@ class Issuer:
         return self.data("simulateInboundPayment", **least | members)
 
     def transfer(self, address: Mapping[str, Any], amount: int, **members: Any) -> Envelope:
-        """Request a payment from an address, by default to an external bank, and return the answer."""
+        """Request a payment from an address, by default to an external bank, and return the response."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         if not any(name.startswith("destination_") and name != "destination_account_name" for name in members):
             least |= {"destination_iban": EXTERNAL_IBANS[address["epm_method_id"]]}
@@ -341,7 +349,7 @@ class Issuer:
         return int(answer.data["id"])
 
     def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
-        """Simulate a report of the provider about an outbound payment."""
+        """Simulate a provider report about an outbound payment."""
         return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
 
     def mandate(self, address: Mapping[str, Any], **members: Any) -> int:
@@ -350,14 +358,14 @@ class Issuer:
         return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
 
     def debit(self, epm_mandate_id: int, amount: int, *, passed: bool = False) -> Any:
-        """Announce a direct debit. If ``passed`` is true, also complete its cut-off."""
+        """Announce a direct debit. If ``passed`` is true, also complete the direct debit at its cut-off."""
         announced = self.data("simulateDirectDebit", epm_mandate_id=epm_mandate_id, amount=amount)
         if not passed:
             return announced
         return self.data("simulateDirectDebit", epm_transaction_id=announced["epm_transaction_id"])
 
     def give(self, account_id: int, amount: int) -> None:
-        """Pay ``amount`` into an account in its currency."""
+        """Pay an amount into an account, in the account's currency."""
         [record] = self.data("getAccounts", account_id=account_id)
         method = METHODS[record["currency_ison"]]
         assert self.inbound(self.address(account_id, method), amount)["state"] == "S"

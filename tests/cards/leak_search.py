@@ -1,8 +1,8 @@
 """The search for card data in stored and logged values.
 
 Card numbers, PIN blocks and passwords are searched in every encoding. PINs, CVC2s and 3-D Secure values have few digits
-and often match by chance. The search reports such a value only if the value follows its name, or if one member
-repeatedly has the current value of several cards, which is improbable by chance.
+and often match by chance. The search reports a short value only in two cases: the value follows its name, or one member
+contains the current values of several cards so often that chance is improbable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any, Literal
 
 Form = Literal["text", "squeezed", "upper"]
-"""The form in which text is searched: as it is, without spaces and hyphens among digits, or in capitals."""
+"""The form in which text is searched: unchanged, without spaces and hyphens between digits, or in upper case."""
 
 FORMS = {
     "pan": re.compile("[0-9]{12,19}"),
@@ -27,12 +27,12 @@ FORMS = {
     "acs_password": re.compile("(?s).{6,128}"),
     "validation_value": re.compile("[0-9]{6}"),
 }
-"""The patterns of fields in clear; neither masked nor encrypted values match."""
+"""The patterns of plain-text fields. Masked and encrypted values do not match."""
 
 
 @dataclass(frozen=True)
 class Needle:
-    """A text that must not occur in written values. If ``apart`` is true, the text must be a whole word to match."""
+    """A text that must not occur in written values. If ``apart`` is true, only the whole word matches."""
 
     kind: str
     text: str
@@ -51,7 +51,7 @@ class Seen:
         return any(self.fields.values())
 
     def note(self, name: str, text: object, card: object = None) -> None:
-        """Record ``text`` as a value of a card data field, and of ``card`` if known."""
+        """Record ``text`` as a value of a card data field. If the card is known, also record the value for ``card``."""
         if name not in FORMS or not (isinstance(text, str) and FORMS[name].fullmatch(text)):
             return
         self.fields[name].add(text)
@@ -59,7 +59,7 @@ class Seen:
             self.by_card.setdefault(card, (set(), set()))[name == "pin"].add(text)
 
     def note_members(self, value: Any) -> None:
-        """Record the card data in a decoded request or answer at any depth."""
+        """Record the card data in a decoded request or response at any depth."""
         if isinstance(value, list):
             for inner in value:
                 self.note_members(inner)
@@ -69,7 +69,9 @@ class Seen:
                 self.note_members(inner)
 
     def needles(self) -> Iterator[Needle]:
-        """Yield every value that can be searched directly. Short numbers are excluded, because they match by chance."""
+        """Yield every value that can be searched directly. Short numbers are excluded, because short numbers match by
+        chance.
+        """
         for pan in self.fields["pan"]:
             yield Needle("card number", pan, "squeezed")
             yield from _encoded("card number", pan.encode())
@@ -87,7 +89,7 @@ class Seen:
             yield from product(pans, pins)
 
     def blocks(self) -> Iterator[str]:
-        """Yield the PIN blocks without random digits: ISO 9564 formats 0, 2 and 4, format 4 before encryption."""
+        """Yield the PIN blocks without random digits: ISO 9564 formats 0 and 2, and format 4 before encryption."""
         for pan, pin in self.pairs():
             yield f"{int(f'04{pin}FFFFFFFFFF', 16) ^ account_part(pan):016X}"
         for pin in self.fields["pin"]:
@@ -96,7 +98,7 @@ class Seen:
 
 
 def account_part(pan: str) -> int:
-    """Return the account part of formats 0 and 3: the last twelve digits before the check digit."""
+    """Return the account part of PIN block formats 0 and 3: the last twelve digits before the check digit."""
     return int(pan[-13:-1], 16)
 
 
@@ -121,7 +123,7 @@ _NAMES = {
     "cvc2": re.compile("(.*_)?(cvc|cvv)2?"),
     "validation_value": re.compile("(.*_)?validation_value"),
 }
-"""Members that are called so hold no digits in clear, of whatever card."""
+"""The names of members that must not contain plain-text digits of any card."""
 SAID = re.compile(
     r"(?i)(?<![a-z])(?:pin|cvc2?|cvv2?|validation[ _]value)(?![a-z])[^A-Za-z0-9\n]{1,6}([0-9]{3,6})(?![0-9])"
 )
@@ -137,11 +139,11 @@ _LONG = 12
 _LENGTHS = range(12, 20)
 
 NO_CHANCE = 1e-7
-"""Of a coincidence that is less probable than this, it is certain that it is none."""
+"""The probability below which repeated matches are not regarded as coincidences."""
 FEW = 10
-"""Of more PINs than these, one or the other soon stands among random digits."""
+"""The number of PINs above which random digits are likely to contain a PIN."""
 MANY = 100
-"""Of more cards than these, what is encoded is not searched for: that takes its time for each card."""
+"""The number of cards above which encoded data are not searched, because the search takes time for each card."""
 
 
 @dataclass(frozen=True, order=True)
@@ -156,7 +158,7 @@ class Leak:
 
 
 class Written:
-    """Written values with their places. A place is the path of member names to a value."""
+    """Written values with their places. A place is the path of member names that leads to a value."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[str, str]] = []
@@ -214,12 +216,12 @@ _LOOKS: dict[Form, Callable[[str], str]] = {
 
 @dataclass
 class Coincidences:
-    """The actual and the expected number of current PINs or CVC2s at each place."""
+    """The actual and the expected number of current PINs or CVC2s at each place of written data."""
 
     _counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
 
     def leaks(self, written: Written, seen: Seen) -> list[Leak]:
-        """Add the values of a further search. Return the places that are certain leaks after this search."""
+        """Add the matches of a further search. Return the places that are now certain to be leaks."""
         found = []
         for kind, length in _LENGTHS_OF.items():
             values = seen.fields[kind]
@@ -235,14 +237,14 @@ class Coincidences:
 
 @dataclass
 class _Count:
-    """The counts at one place. ``values`` are the distinct PINs or CVC2s that were found."""
+    """The expected and the actual matches at one place. ``values`` are the distinct PINs or CVC2s that were found."""
 
     expected: float = 0
     values: set[str] = field(default_factory=set)
 
     @property
     def chance(self) -> float:
-        """Return an upper bound of the probability of this many chance matches (Chernoff's bound)."""
+        """Return an upper bound (Chernoff bound) for the probability that all matches at a place occur by chance."""
         met = len(self.values)
         if met <= self.expected:
             return 1
@@ -250,7 +252,7 @@ class _Count:
 
 
 def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
-    """Yield numbers with ``length`` digits, each with its place and surrounding sentence."""
+    """Yield numbers with ``length`` digits, each with the place and the surrounding sentence."""
     for place, text in written.pieces:
         if len(text) == length and text.isdigit():
             yield place, text
@@ -268,7 +270,7 @@ def leaks(written: Written, seen: Seen) -> list[Leak]:
 
 
 def _likely(written: Written, seen: Seen) -> Iterator[Needle]:
-    """Find the data of very many cards without a search for each card. Encoded data are excluded."""
+    """Search the data of a large number of cards together. Encoded data are excluded."""
     runs = set(re.findall("[0-9]{12,}", written.whole["squeezed"]))
     numbers = {run[start : start + length] for run in runs for length in _LENGTHS for start in range(len(run))}
     words = set(re.findall(r"\w+", written.whole["text"]))
@@ -294,7 +296,7 @@ def _stands(needle: Needle, text: str) -> bool:
 
 
 def _said(written: Written, seen: Seen) -> Iterator[Leak]:
-    """Find short numbers that follow the name of the value in a sentence."""
+    """Find short numbers that follow a name such as PIN in a sentence."""
     for kind in _LENGTHS_OF:
         values = seen.fields[kind]
         if values and not values.isdisjoint(SAID.findall(written.whole["text"])):
@@ -313,7 +315,7 @@ def _random_blocks(written: Written, seen: Seen) -> Iterator[Leak]:
 
 
 def _iso_3_blocks(text: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Find the format 3 blocks in a text, which start with the first half of a clear PIN."""
+    """Find format 3 blocks in a text. A format 3 block begins with the first two digits of the PIN in plain text."""
     cards: dict[str, list[tuple[int, str]]] = {}
     for pan, pin in pairs:
         cards.setdefault(f"34{pin[:2]}", []).append((account_part(pan), pin[2:]))

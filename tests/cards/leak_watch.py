@@ -1,7 +1,8 @@
 """A pytest plugin that checks after every test that the test wrote no readable card data.
 
-It checks every call that changes a table, every queue message, every log line, and the body of every event before
-encryption. After all tests it searches the tables again, including the tables and the log of the running stack.
+The plugin checks every call that changes a table, every queue message, every log line, and the body of every event
+before encryption. After all tests, the plugin searches the tables again, including the tables and the log of the
+running stack.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SETTINGS = re.compile(r"(#\w+) (?:= )?(:\w+)")
 
 
 class Watch:
-    """A record of the card data that the service handles, and of the values that are written meanwhile."""
+    """A record of the card data that the service handles and of the values that the service writes."""
 
     def __init__(self) -> None:
         self.everything = Seen()
@@ -127,13 +128,13 @@ class Watch:
         self.note("pin", pin, pan)
 
     def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Record card data in requests and answers. Requests may be invalid."""
+        """Record card data in requests and responses. Requests may be invalid."""
         if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
             self._members(event["body"])
             self._members(answer["body"])
 
     def _sealed(self, text: str) -> None:
-        """Record card data in a stored answer."""
+        """Record card data in a stored response."""
         if any(f'"{name}"' in text for name in FORMS):
             self._members(text)
 
@@ -147,7 +148,7 @@ class Watch:
 
 
 def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
-    """Return a wrapper of ``real`` that calls ``after`` with the result and the arguments in order."""
+    """Return a wrapper that calls ``real`` and then calls ``after`` with the result and the arguments."""
     signature = inspect.signature(real)
 
     def call_and_watch(*arguments: Any, **named: Any) -> Any:
@@ -159,7 +160,7 @@ def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[.
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the values that an AWS call stores, by place."""
+    """Yield the values that an AWS call stores, with their places."""
     match parameters:
         case {"TransactItems": members}:
             for member in members:
@@ -180,7 +181,7 @@ def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def add_lines(written: Written, lines: Iterable[str]) -> None:
-    """Add log lines, each under the message of its event."""
+    """Add log lines. The place of a line is the message of its event."""
     for line in lines:
         try:
             members = json.loads(line)
@@ -190,7 +191,7 @@ def add_lines(written: Written, lines: Iterable[str]) -> None:
 
 
 def add_tables(written: Written, client: Any, prefix: str = "") -> None:
-    """Add every item of every table whose name starts with ``prefix``."""
+    """Add every item of every table with a name that starts with ``prefix``."""
     names = [name for page in client.get_paginator("list_tables").paginate() for name in page["TableNames"]]
     for name in filter(lambda name: name.startswith(prefix), names):
         for page in client.get_paginator("scan").paginate(TableName=name):
@@ -199,7 +200,7 @@ def add_tables(written: Written, client: Any, prefix: str = "") -> None:
 
 
 def none_of(found: list[Leak]) -> None:
-    """Check that no leaks were found. Raises: AssertionError: naming the places."""
+    """Check that no leaks were found. Raises: AssertionError, which names the places of the leaks."""
     assert not found, "\n".join(["card data can be read:", *map(str, found)])
 
 
@@ -235,7 +236,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def opened(hub: bootstrap.Hub) -> Seen:
-    """Decrypt all values in the table of cards. Raises: AssertionError: no value can be decrypted."""
+    """Decrypt all values in the table of cards. Raises: AssertionError, if no value can be decrypted."""
     seen, sealed = Seen(), 0
     for item in hub.store.scan("cards"):
         values = [value for value in item.values() if isinstance(value, bytes)]
@@ -247,7 +248,7 @@ def opened(hub: bootstrap.Hub) -> Seen:
 
 
 def _open(hub: bootstrap.Hub, item: Item, value: bytes, seen: Seen) -> None:
-    """Decrypt a value and record the result. One of the item's numbers is the card's id."""
+    """Decrypt a value and record the result. The card's id is one of the numbers in the item."""
     for number in {
         int(found) for found in re.findall("[0-9]+", f"{item['owner']} {item['part']} {item.get('card_id')}")
     }:

@@ -26,7 +26,7 @@ NO_FUNDS, LIMIT, REFUSED, WAITS, WRONG_STATE, RETURNED_ALREADY = 5001, 5002, 700
 
 
 def programme() -> dict[str, Any]:
-    """Return the content of the programme's file."""
+    """Return the content of the programme's set-up file."""
     rates = [
         {"of": of, "to": to, "rate": rate} | ({"markup_percent": MARKUPS[of, to]} if (of, to) in MARKUPS else {})
         for (of, to), rate in RATES.items()
@@ -63,22 +63,22 @@ def programme() -> dict[str, Any]:
 
 
 ACCOUNTS = [(GBP, 1, 1), (GBP, 2, 1), (USD, 3, 2)]
-"""Currency, programme, and the method of the address."""
+"""The currency and the programme of each account, and the payment method of its address."""
 
 
 def rounded(exact: Fraction) -> int:
-    """Round half up. Amounts are never negative."""
+    """Round half up. Amounts in this model are never negative."""
     return int(exact + Fraction(1, 2))
 
 
 def worth(amount: int, of: int, to: int) -> int:
-    """Return an amount converted for limits."""
+    """Return an amount in a limit's currency."""
     return amount if of == to else rounded(amount * Fraction(RATES[of, to]))
 
 
 @dataclass
 class Account:
-    """An account with its address. ``currency`` is the currency of the account, and ``other`` that of the address."""
+    """An account with its address. ``currency`` is the account's currency, and ``other`` is the address's currency."""
 
     id: int
     address_id: int
@@ -127,7 +127,7 @@ class Account:
 
 @dataclass
 class Payment:
-    """A payment. ``awaits`` is the time when the schedule next contacts the provider."""
+    """A payment. ``awaits`` is the time when the scheduled job next contacts the provider."""
 
     id: int
     kind: str
@@ -147,11 +147,11 @@ class Payment:
 
 
 SET: Mapping[str, tuple[int | None, int]] = {"2.2": (8, 500_000), "2.3": (None, 2_000_000), "3.1": (None, 900_000)}
-"""Count and amount of the limit entries that count; ``2.1`` is for single payments."""
+"""The maximum count and amount of the limit entries with a window. Entry ``2.1`` limits single payments."""
 
 
 class Limits:
-    """The usage of the limits by entry and owner: start of the window, count and amount."""
+    """The usage of the limits by entry and owner: the start of the window, the count and the amount."""
 
     def __init__(self) -> None:
         self.used: dict[str, tuple[int, int, int]] = {}

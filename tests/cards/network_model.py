@@ -24,11 +24,11 @@ PURCHASE, REFUND = 0, 20
 APPROVED, IN_PART, NO_FUNDS, OVER_AMOUNT, OVER_COUNT, RESTRICTED = "00", "10", "51", "61", "65", "62"
 ACCOUNT_STATUS, WRONG_STATE, FINAL, OTHER_AMOUNT, OTHER_CURRENCY, TOO_MUCH = 4003, 4008, 4002, 2005, 5003, 5004
 GIVEN = 300_000
-"""The opening balance of every account."""
+"""The opening balance of each account."""
 
 
 def programme() -> dict[str, Any]:
-    """Return the content of the programme's file."""
+    """Return the content of the programme's set-up file."""
     rates = [
         {"of": of, "to": to, "rate": str(float(rate)), "markup_percent": "1.5"} for (of, to), rate in RATES.items()
     ]
@@ -73,7 +73,7 @@ def programme() -> dict[str, Any]:
 
 
 def rounded(exact: Fraction) -> int:
-    """Round half up. Amounts are never negative."""
+    """Round half up. Amounts in this model are never negative."""
     return int(exact + Fraction(1, 2))
 
 
@@ -115,7 +115,7 @@ class Card:
 
 @dataclass
 class Collected:
-    """The cleared and debited amounts in a currency, and the refunded part of both."""
+    """The cleared and the debited amount in a currency, and the refunded parts of these amounts."""
 
     amount: int = 0
     debited: int = 0
@@ -138,8 +138,9 @@ class Collected:
 
 @dataclass(frozen=True)
 class Price:
-    """The price of an amount: ``total`` on the account, ``shown`` in the transaction, ``beside`` in separate fees.
+    """The price of an amount.
 
+    ``total`` is debited from the account, ``shown`` is the transaction's amount, and ``beside`` lists separate fees.
     ``bare`` is the total without fees other than the conversion fee. ``blended`` is the sum of the other fees in
     ``shown``.
     """
@@ -173,7 +174,7 @@ class Price:
 
 
 Place = tuple[str, str, int]
-"""Whose window it is, of which entry, and when it began."""
+"""The key of a limit window: the owner, the limit entry, and the start of the window."""
 
 
 @dataclass
@@ -185,7 +186,7 @@ class Counted:
     countries: set[Place] = field(default_factory=set)
 
     def divided(self, part: int, of: int, *, counts: bool) -> tuple[Counted, Counted]:
-        """Split the usage into a part and the rest. ``counts`` assigns the counts to the part."""
+        """Split the usage into a part and the rest. If ``counts`` is true, the part gets the counts."""
         taken = Counter({place: share(amount, part, of) for place, amount in self.amounts.items()})
         rest = Counter({place: amount - taken[place] for place, amount in self.amounts.items()})
         numbers = [(self.counts, self.countries), (Counter[Place](), set[Place]())]
@@ -224,7 +225,7 @@ class Authorization:
 
 @dataclass
 class Transaction:
-    """A transaction. ``step`` is the current step of the dispute, and ``disputed`` the disputed amount."""
+    """A transaction. ``step`` is the current step of the dispute, and ``disputed`` is the disputed amount."""
 
     id: int
     of: Authorization
@@ -301,7 +302,7 @@ class Limits:
         return None
 
     def is_over(self, of: Authorization, more: int, now: int) -> bool:
-        """Return whether an increment exceeds a limit that already counts the purchase."""
+        """Return whether an increment exceeds a limit. The limit's usage already includes the purchase."""
         for entry, place in self.entries(of.card, of.account, PURCHASE, now):
             asked = more if entry.duration else of.left + more
             used = self.used.amounts[place] if entry.duration else 0
@@ -329,6 +330,6 @@ class Limits:
         self.countries -= Counter((place, of.country) for place in counted.countries)
 
     def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
-        """Return the current usage of an owner by entry: count and amount."""
+        """Return the current usage of an owner, as count and amount per limit entry."""
         places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
         return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

@@ -85,7 +85,7 @@ def fee(code: str = "ATM", **members: Any) -> Content:
 
 
 def limit(number: int = 1, **members: Any) -> Content:
-    """Return an entry of a limit group with a default of 10.00 EUR a day."""
+    """Return an entry of a limit group with a default limit of 10.00 EUR per day."""
     return {"id": number, "amount": 1000, "currency": 978, "duration": 1} | members
 
 
@@ -98,7 +98,7 @@ def special_account(number: int = 1, **members: Any) -> Content:
 
 
 def written(*managers: Mapping[str, Any]) -> str:
-    """Return the text of a file with these programme managers."""
+    """Return the text of a set-up file with the given programme managers."""
     return yaml.safe_dump({"programme_managers": [*managers]})
 
 
@@ -111,16 +111,16 @@ def loaded(hub: Hub, *managers: Mapping[str, Any]) -> list[LoadPlan]:
 
 
 def secret_parts(secret: CredentialSecret) -> tuple[str, str, str]:
-    """Return a secret's parts in the order of a call."""
+    """Return the parts of a credential's secret in the order of the credential check."""
     assert secret.access_key is not None
     return secret.access_key, secret.access_api_id, secret.access_api_key
 
 
 YEN, DINAR = 392, 414
-"""Currencies with no and with three decimals."""
+"""A currency without decimals and a currency with three decimals."""
 SPECIAL, HIDDEN_SPECIAL = 801, 802
 HIDDEN = 600
-"""The access level of one of the two special accounts."""
+"""The access level of the hidden special account."""
 
 NO_FEES, SEPARATE, BLENDED, CUSTOM = 301, 302, 303, 304
 NO_LIMITS = {"card": 201, "account": 211, "holder": 221}
@@ -173,7 +173,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def with_tariff(issuer: Issuer, name: str = "tariff", **members: object) -> Issuer:
-    """Load the set-up with a tariff. Return the issuer with a credential. ``members`` override those of the file."""
+    """Load the set-up with a tariff. Return the issuer with a credential. ``members`` override members of the file."""
     content = _content() | members
     loaded(issuer.hub, content)
     return issuer.with_credential(name, manager=content["id"])

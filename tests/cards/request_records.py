@@ -10,10 +10,10 @@ from tests.cards.reports.rows import FEES_APART, WHOLE_MESSAGE, WHOLE_TRANSACTIO
 from tests.cards.whole_requests import EVERY_ACTION, WHOLE_HOLDER, WHY, Records, whole
 
 FEE_WITH_COUNTRY = 304
-"""A fee group that asks for the country; the default one asks for the region."""
+"""A fee group with an entry that checks the country. The default fee group checks the region."""
 FUNDS = 1_000_000
 AUTHORIZED = 2500
-"""The authorized amount for requests of the network, in cents."""
+"""The amount of the authorization that network requests use, in cents."""
 
 
 def create_records(
@@ -71,11 +71,11 @@ _ON_ADDRESS = frozenset(
         "transferToExternalPayment",
     )
 )
-"""Actions that need an address of the account, or payments by one."""
+"""Actions that need an address of the account, or payments by an address."""
 
 
 def _with_payments(issuer: Issuer, action: str, records: Records) -> Records:
-    """Add the records that a money action names. The account has ``FUNDS`` in pounds if needed."""
+    """Add the records that a payment action needs. The account has ``FUNDS`` in pounds if necessary."""
     if action == "getCardFees":
         return replace(records, other_card_id=issuer.card(card_fee_group_id=FEE_WITH_COUNTRY).card_id)
     if action not in _ON_ADDRESS:
@@ -138,7 +138,7 @@ _ON_AUTHORIZATION = ("simulateIncrement", "simulateReversal", "simulateExpiry", 
 
 
 def _with_authorization(issuer: Issuer, action: str, records: Records) -> Records:
-    """Add the records that a network action names. Purchases to refund or dispute are cleared."""
+    """Add the records that a network action needs. Purchases are cleared for refunds and disputes."""
     if action not in (*_ON_AUTHORIZATION, "simulateDispute"):
         return records
     issuer.inbound(issuer.address(records.account_id), FUNDS)

@@ -1,4 +1,4 @@
-"""Simulated storage with slow calls and lost responses. Each call is executed at once, later or never.
+"""Simulated storage with slow calls and lost responses. Each call is executed immediately, later or never.
 
 Each call advances the issuer's clock.
 """
@@ -13,17 +13,19 @@ from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
 from tests.cards.issuer import Issuer
 
 Fate = Literal["in time", "applied", "later", "never"]
-"""Whether a call is answered, or carried out without an answer: at once, when ``land`` is called, or not at all."""
+"""The result of a call. ``in time`` returns a response. The other results return no response: the call is executed
+immediately (``applied``), when ``land`` is called (``later``), or not at all (``never``).
+"""
 Fates = Callable[[str, Mapping[str, Any]], Fate]
-"""The fate of a call, by its name and its request."""
+"""Returns the result of a call, given the name and the request of the call."""
 
 READS, WRITES = ("BatchGetItem", "Query"), ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 DECIDING, ANSWERING = 2.1, 3.0
-"""So many seconds are too long for a decision, and for all that a request does."""
+"""Delays in seconds that exceed the time limit of a decision and the time limit of a request."""
 
 
 class SlowStorage:
-    """The storage of an issuer. ``made`` lists the names of the sent calls in order."""
+    """The storage of an issuer. ``made`` lists the names of the calls in order."""
 
     def __init__(self, issuer: Issuer, fates: Fates, seconds: float = DECIDING) -> None:
         self._issuer, self._fates, self._seconds = issuer, fates, seconds
@@ -51,7 +53,7 @@ class SlowStorage:
         raise NoAnswer(operation)
 
     def land(self) -> list[str]:
-        """Execute the delayed calls and return the code of each error."""
+        """Execute the delayed calls and return the error code of each failed call."""
         waiting, self._waiting = self._waiting, []
         codes = []
         for call in waiting:
@@ -63,11 +65,11 @@ class SlowStorage:
 
 
 def every(fate: Fate, *names: str) -> Fates:
-    """Return the given fate for all calls, or for calls with the given names."""
+    """Return the given result for all calls, or for calls with the given names."""
     return lambda name, request: fate if not names or name in names else "in time"
 
 
 def first(fate: Fate, name: str) -> Fates:
-    """Return the given fate for the first call with a name."""
+    """Return the given result for the first call with the given name."""
     left = [fate]
     return lambda made, request: left.pop() if made == name and left else "in time"

@@ -1,11 +1,11 @@
-"""The specification's tables of requests and answers, read from ``specification.txt``, which explains the notation."""
+"""The specification's tables of requests and responses. ``specification.txt`` contains the tables and the notation."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 LEVEL = "access_level: O LEVEL"
-"""The last member of every request."""
+"""The table row of the access level, which is the last member of every request."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ Members = dict[str, Member]
 
 @dataclass(frozen=True)
 class Table:
-    """The request and the answer of one action. ``answer`` lists the members of ``data`` or of an entry in ``data``."""
+    """The request and the response of an action. ``answer`` lists the members of ``data`` or of a ``data`` entry."""
 
     request: Members
     answer: Members
@@ -80,4 +80,4 @@ TABLES = {
     for heading, table in _TABLES.items()
     if heading.startswith("request: ")
 }
-"""By action."""
+"""The table of each action."""

@@ -1,4 +1,4 @@
-"""Checks of stored cards, claims, set-ups and card use, and a normalized form that compares two runs."""
+"""Checks of stored cards, claims, set-ups and card use, and a normalized format for comparing two runs."""
 
 import json
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _ONE_RUN_ONLY = frozenset(
         *("proof", "claim", "attempt", "answer", "fingerprint"),
     )
 )
-"""Values that differ between two runs that do the same: identifiers, and drawn or sealed values."""
+"""Members with values that differ between equal runs: identifiers, random values and encrypted values."""
 _ONE_USE_ONLY = frozenset(
     (
         *("owner", "part", "id", "at", "last_at", "written_by", "movement", "auth_code", "trans_link", "of"),
@@ -31,7 +31,7 @@ _ONE_USE_ONLY = frozenset(
         *("stan", "trace_id", "trace_number", "retrieval_reference_number", "delivery_id", "body", "added"),
     )
 )
-"""The same of what the use of a card leaves in the ledger and in the activity of cards."""
+"""Members of ledger and activity rows with values that differ between equal runs."""
 _USED = {
     "card": {
         "card_programme": "program_id",
@@ -49,7 +49,7 @@ _USED = {
         "risk_group": "risk_group_id",
     },
 }
-"""The entries of the set-up that a record uses, by the kind of record."""
+"""The set-up entries that a record uses, by kind of record."""
 
 
 class StoredCards:
@@ -68,7 +68,7 @@ class StoredCards:
         return [row for row in self._rows if _name(row["part"]) == part]
 
     def by_id(self, kind: str) -> Mapping[int, Item]:
-        """Return the records of a kind by id."""
+        """Return the records of the given kind by id."""
         return {row["id"]: row for row in self.of(kind) if row["part"] == kind}
 
     def shape(self) -> list[str]:
@@ -77,13 +77,13 @@ class StoredCards:
         return sorted(_shape(row, _ONE_RUN_ONLY) for row in [*rows, *self._claims])
 
     def records(self) -> frozenset[tuple[str, int]]:
-        """Return kind and id of every holder, account and card."""
+        """Return the kind and the id of every holder, account and card."""
         return frozenset((kind, number) for kind in ("holder", "account", "card") for number in self.by_id(kind))
 
     def check(self, before: Container[tuple[str, int]] = ()) -> None:
-        """Check that every record is complete and every reference is stored at both ends.
+        """Check that every record is complete and that records refer to each other consistently.
 
-        Entries used by records in ``before`` need no mark of use.
+        The set-up entries of records in ``before`` need no mark of use.
         """
         holders, accounts, cards = (self.by_id(kind) for kind in ("holder", "account", "card"))
         for account in accounts.values():
@@ -119,7 +119,7 @@ class StoredCards:
         assert {row["card_id"] for row in entries.values()} <= cards.keys()
 
     def _check_lists(self, cards: Mapping[int, Item]) -> None:
-        """Check that the manager's list has each card exactly once with the last digits of its number."""
+        """Check that the manager's list contains each card exactly once, with the last digits of the card number."""
         rows = [row for row in self.of("card") if row["part"] != "card"]
         listed = [(row["owner"].split("#")[1], row["card_id"]) for row in rows]
         assert sorted(listed) == sorted((str(card["manager_id"]), number) for number, card in cards.items())
@@ -148,7 +148,7 @@ class StoredCards:
                 assert entry.get("used") is True, f"{kind} {number} of a {record['part']}"
 
     def _check_claims(self) -> None:
-        """Check that every stored answer has its claim."""
+        """Check that every stored response has a claim."""
         claims = {row["claim"]: row for row in self._claims}
         for name, row in claims.items():
             if name.endswith("#card-data"):
@@ -174,7 +174,7 @@ class EmulatorTables:
     def each(
         self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
     ) -> Iterator[Item]:
-        """Yield the rows after ``after``. If ``newest_first`` is true, yield the rows in reverse order."""
+        """Yield the rows that follow ``after``. If ``newest_first`` is true, yield the rows in reverse order."""
         (name, value), (sort, prefix) = partition, sort_prefix
         after = (how.get("after") or {sort: ""})[sort]
         found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
@@ -182,7 +182,7 @@ class EmulatorTables:
         return iter(found[::-1] if how.get("newest_first") else found)
 
     def wait(self, attempt: int) -> None:
-        """Return at once, because the tables do not change."""
+        """Return immediately, because the tables do not change."""
 
     def _rows(self, table: str) -> list[Item]:
         if table not in self._kept:
@@ -204,7 +204,7 @@ def shape(causeway: Causeway) -> list[str]:
 
 
 def _is_written(row: Item) -> bool:
-    """Return whether a row is more than a reservation."""
+    """Return whether a row is written completely and is not only a reservation."""
     return RESERVED_BY not in row and CANCELLED not in row
 
 
@@ -224,7 +224,7 @@ def all_items(causeway: Causeway, table: str) -> list[Item]:
 
 
 def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:
-    """Yield the rows of some holders, of their accounts and of their cards."""
+    """Yield the rows of the given holders, their accounts and their cards."""
     cards = {row["id"] for row in rows if row["part"] == "card" and row["holder_id"] in holders}
     for row in rows:
         kind, _, number = row["owner"].partition("#")

@@ -17,7 +17,7 @@ BALANCES = ("settled", "held", "reserved")
 
 
 def movements(issuer: Issuer, account: int | str) -> list[Item]:
-    """Return the rows of an account's movements, oldest first. A special account is given by its owner key."""
+    """Return the rows of an account's movements, oldest first. A special account is identified by its owner key."""
     return _rows(issuer, account, "movement#")
 
 
@@ -27,7 +27,7 @@ def transactions(issuer: Issuer, account: int | str) -> list[Item]:
 
 
 def entries(row: Item) -> dict[tuple[str, int], int]:
-    """Return a movement's entries by book and currency. The account's own books are named without the account."""
+    """Return the entries of a movement by book and currency. Names of the account's own books omit the account."""
     return {(book.removeprefix(f"{row['owner']}:"), currency): amount for book, currency, amount in row["entries"]}
 
 
@@ -44,7 +44,9 @@ def state(issuer: Issuer, number: int) -> str:
 
 
 def prove(issuer: Issuer) -> None:
-    """Check that every movement balances in each currency and every account equals the sum of its rows without gaps."""
+    """Check that every movement balances in each currency and that every account equals the sum of its rows, with no
+    gaps.
+    """
     found: dict[str, list[Item]] = defaultdict(list)
     for row in issuer.hub.store.scan("ledger"):
         if row["part"].startswith("movement#"):
@@ -87,7 +89,7 @@ def _prove_account(account: Mapping[str, Any], rows: list[Item]) -> None:
 class StoredMoney:
     """The stored accounts, ledger rows, transactions, payments and orders of the sandbox provider.
 
-    If ``accounts`` is given, only these accounts are included. They have payments only among themselves.
+    If ``accounts`` is given, only these accounts are included. All of their payments are between these accounts.
     """
 
     def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:
@@ -136,7 +138,7 @@ class StoredMoney:
     # -- inside
 
     def _of_each(self, ledger: Iterable[Item], prefix: str) -> dict[str, list[Item]]:
-        """Return the rows of each account whose sort key starts with ``prefix``."""
+        """Return the rows of each account with a sort key that starts with ``prefix``."""
         found: dict[str, list[Item]] = defaultdict(list)
         for row in ledger:
             if row["part"].startswith(prefix) and row["owner"] in self.accounts:
@@ -174,7 +176,7 @@ class StoredMoney:
         assert not wrong, f"{owner} is shown something else than was booked by {wrong}"
 
     def _check_movements(self) -> None:
-        """Check that both rows of a movement are equal and all books sum to zero."""
+        """Check that the two rows of a movement are equal and that all books sum to zero."""
         found: dict[str, Any] = {}
         for row in (row for rows in self.rows.values() for row in rows):
             entries = sorted(map(tuple, row["entries"]))
@@ -191,7 +193,7 @@ class StoredMoney:
         assert +held == +Counter({currency: -amount for currency, amount in pending.items()})
 
     def _check_holds(self) -> None:
-        """Check that holds belong to pending payments and each hold is released once."""
+        """Check that all holds belong to pending payments and that each hold is released once."""
         for owner in self.accounts:
             left: Counter[int] = Counter()
             times: Counter[tuple[int, bool]] = Counter()
@@ -207,7 +209,7 @@ class StoredMoney:
             assert not payment["held"] or payment["state"] == "P", f"payment {number} is over, and still holds"
 
     def _check_returns(self) -> None:
-        """Check that each payment is returned at most once, and never with more than the amount of the payment."""
+        """Check that each payment is returned at most once, and that the return does not exceed the payment."""
         live = [row for row in self.payments.values() if row.get("returns") and row["state"] in "PS"]
         assert max(Counter(row["returns"] for row in live).values(), default=1) == 1
         by_original = {row["returns"]: row for row in live}
@@ -223,7 +225,7 @@ class StoredMoney:
                 assert "return_transaction_id" in payment
 
     def _check_counters(self) -> None:
-        """Check that counters are the sum of the payments that were not rejected."""
+        """Check that usage counters are the sum of the payments that were not rejected."""
         used: Counter[tuple[str, str, int]] = Counter()
         times: Counter[tuple[str, str, int]] = Counter()
         for payment in self.payments.values():

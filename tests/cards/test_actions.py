@@ -1,4 +1,4 @@
-"""Tests that compare every action with the tables, once with all request members and once with the required members."""
+"""Tests that compare every action with the specification's tables, with all members and with required members."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from tests.cards.specification import TABLES, Member
 from tests.cards.whole_requests import BY_ACTION, Records
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
-"""Members that are null without a value; all others are left out then."""
+"""Runs a test for each action."""
 OF_NOBODY = {
     "assignExternalPaymentAddressForSpecialAccount": {"holder_id"},
     "simulateInboundPayment": {"reason"},
     "simulateDirectDebit": {"reason"},
 }
-"""Members that no answer here has: a special account has no holder, and a success no reason of a failure."""
+"""Members that no response in these tests has. For example, a special account has no holder."""
 
 
 @EVERY
-def test_an_action_accepts_every_request_member_and_returns_every_answer_member(issuer: Issuer, action: str) -> None:
+def test_an_action_accepts_every_request_member_and_returns_every_response_member(issuer: Issuer, action: str) -> None:
     answered: set[str] = set()
 
     for n in range(len(whole_requests.whole(action))):
@@ -62,7 +62,7 @@ def _in_words(member: Member, value: Any) -> Any:
 
 @EVERY
 def test_a_repeated_request_without_a_reference_is_executed_again(issuer: Issuer, action: str) -> None:
-    """The service does not deduplicate such requests.
+    """The service does not deduplicate requests without a reference.
 
     The second request fails only if the first request changed the state.
     """

@@ -1,4 +1,4 @@
-"""Tests of near-valid and hostile input: the answer is a documented error that contains no values of the request."""
+"""Tests of near-valid and hostile input: the response is a documented error that contains no values of the request."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ NOT_INTERNAL = {int(status) for status in Status} - {9001}
 
 @st.composite
 def near(draw: st.DrawFn, actions: Sequence[str] = BY_ACTION) -> tuple[str, Members]:
-    """Draw an action and a complete request with members removed, replaced or added."""
+    """Draw an action and a complete request in which members are removed, replaced or added."""
     action = draw(st.sampled_from(actions))
     members = dict(draw(st.sampled_from(whole_requests.whole(action))))
     for name in draw(st.sets(st.sampled_from(sorted(members)), min_size=1, max_size=3)):
@@ -77,7 +77,7 @@ _HALF_ALONE = re.compile(rf"{re.escape(ESCAPED)}(?!\\ud[c-f])")
 
 
 def as_sent(members: Members) -> Members:
-    """Return the members in parsed form. Unpaired surrogates are replaced, because the service rejects them earlier."""
+    """Return the members in parsed form. Unpaired surrogates are replaced, because the JSON parser rejects them."""
     text = _HALF_ALONE.sub("?", jsontext.dumps(members))
     return dict(jsontext.loads(text))
 
@@ -123,7 +123,7 @@ def test_near_valid_requests_never_cause_an_internal_error(
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[Any, Any]:
-    """Return records of a funded account by the placeholder ids that the records replace."""
+    """Return the records of a funded account, by the placeholder ids that the records replace."""
     records = asdict(request_records.create_records(issuer, "changeDDExternalPaymentStatus"))
     return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 
@@ -156,7 +156,7 @@ def test_an_unknown_member_of_any_name_returns_code_2008(issuer: Issuer, name: s
 
 
 @pytest.mark.parametrize("action", BY_ACTION)
-def test_every_action_rejects_half_of_a_surrogate_pair_as_invalid_json(
+def test_every_action_rejects_an_unpaired_surrogate_as_invalid_json(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch, action: str
 ) -> None:
     bodies = [body for whole in whole_requests.whole(action) for body in spoil(issuer.body(action, **whole))]
@@ -167,7 +167,7 @@ def test_every_action_rejects_half_of_a_surrogate_pair_as_invalid_json(
             assert "half of a surrogate pair" in answer.message
 
 
-def test_a_request_with_60000_members_returns_code_2008_in_a_short_answer(issuer: Issuer) -> None:
+def test_a_request_with_60000_members_returns_code_2008_in_a_short_response(issuer: Issuer) -> None:
     many = {f"m{number}": number for number in range(60_000)}
 
     answer = call(issuer, "getDesign", many)

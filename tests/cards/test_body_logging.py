@@ -18,7 +18,7 @@ _LOGS: dict[str, Callable[[str], bool]] = {
     "datatraceenabled": lambda said: said != "false",
     "format": lambda said: "body" in said or "$input" in said,
 }
-"""Settings of API Gateway, and when they have it log bodies."""
+"""Settings of API Gateway, each with a function that returns whether a value enables the logging of bodies."""
 
 
 def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
@@ -35,7 +35,7 @@ def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, dict[str, Any]]:
-    """Return the output of ``chalice package`` for each issuer without the code."""
+    """Return the output of ``chalice package``, without the code, for each deployment stage."""
     return {issuer: packaged_stage(issuer) for issuer in STAGES}
 
 

@@ -22,9 +22,10 @@ LEADING_ON = (
     "getHolderAccounts",
     "getAccountExternalPaymentAddresses",
 )
-"""With a reference these reads take 3: a record, what it leads to, and the claim, which has the answer."""
+"""Reads that take 3 round trips with a reference: a record, a related record, and the claim with the stored response.
+"""
 LONGER = (ANNOUNCED,)
-"""The action with more than 3 calls, of the simulator only: a mandate leads to its address, that to its account."""
+"""The only action with more than 3 calls. The simulator reads a mandate, then its address, and then its account."""
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def issuer(causeway: Causeway) -> Issuer:
     return warmed(Issuer(causeway))
 
 
-def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_except_in_listed_cases() -> None:
+def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_with_listed_exceptions() -> None:
     """The test counts the calls before the provider call. Parallel calls count as one round trip."""
 
     def over(case: Case, calls: list[str]) -> bool:
@@ -69,7 +70,7 @@ def test_a_transfer_makes_2_reads_and_1_transaction_before_the_provider_call(
 
 
 LISTED = "Put card"
-"""The row of the list of all cards; its part begins as the card's own."""
+"""The write of a row in the list of all cards. The row's sort key begins like the sort key of the card."""
 
 
 def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:
@@ -120,7 +121,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
         assert len(calls) <= MOST["write"], calls
 
 
-def test_the_first_use_of_catalogue_entries_adds_a_round_trip_and_later_uses_add_none(
+def test_only_the_first_use_of_catalogue_entries_adds_a_round_trip(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waves: list[int] = []

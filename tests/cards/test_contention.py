@@ -25,7 +25,7 @@ from tests.causeway import Causeway
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
 ACCOUNTS = 100
-"""So many accounts a holder may have."""
+"""The maximum number of accounts of a holder."""
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def details(issuer: Issuer, card: NewCard) -> Any:
 
 
 @pytest.mark.parametrize("holder", ["new", "existing"])
-def test_50_identical_card_requests_create_one_card_and_return_the_same_answer(
+def test_50_identical_card_requests_create_one_card_and_return_the_same_response(
     issuers: list[Issuer], holder: str
 ) -> None:
     issuer = issuers[0]
@@ -227,7 +227,7 @@ def test_one_of_50_parallel_activations_succeeds(issuers: list[Issuer]) -> None:
     assert codes(answers) == {None: 1, Status.ALREADY_ACTIVE: MANY - 1}
 
 
-def test_a_blocked_card_remains_blocked_under_parallel_status_changes(issuers: list[Issuer]) -> None:
+def test_a_blocked_card_remains_blocked_despite_parallel_status_changes(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card = issuer.card_in("A")
     bodies = [{"card_id": card.card_id, "status": status} for status in "TARTARTARTARBTARTARTARTART"]
@@ -262,7 +262,7 @@ def test_an_authentication_accepts_one_of_20_parallel_confirmations(issuers: lis
     assert codes(all_do(issuers, "authenticationConfirm", bodies)) == {None: 1, Status.WRONG_STATE: 19}
 
 
-def test_a_rule_code_is_assigned_once_under_parallel_requests(issuers: list[Issuer]) -> None:
+def test_a_rule_code_is_assigned_once_despite_parallel_requests(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     rule = {"rule_name": "Groceries", "mcc": "5411", "rule_code": issuer.reference()}
     cards = [issuer.card().card_id for _ in range(4)]
@@ -276,7 +276,7 @@ def test_a_rule_code_is_assigned_once_under_parallel_requests(issuers: list[Issu
 
 
 @pytest.mark.parametrize("which", ["the removal first", "the cards first"])
-def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
+def test_only_one_of_a_parallel_use_and_removal_of_a_design_succeeds(
     issuers: list[Issuer], causeway: Causeway, which: str
 ) -> None:
     before = programmes.manager(card_programmes=[programmes.card_programme(design_ids=[1, 2])])
@@ -301,7 +301,7 @@ def test_a_parallel_use_and_removal_of_a_design_never_both_succeed(
 
 
 def _callers(issuers: Sequence[Issuer], plan: loading.LoadPlan) -> list[Issuer]:
-    """Return the processes with a new credential and a cached set-up."""
+    """Return the processes, which use a new credential and have cached the set-up."""
     made = []
     for issuer in issuers:
         issuer.secrets["app"] = asdict(plan.secrets["app"])

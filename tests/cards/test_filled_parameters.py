@@ -1,4 +1,6 @@
-"""Tests of parameters that the container injects by name: each parameter names a part of the annotated class."""
+"""Tests of parameters that the container injects by name: each parameter has the name and the class of a container
+part.
+"""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -25,7 +27,7 @@ CALLED: tuple[Callable[..., Any], ...] = (
     *(record_decline, expire_holds, send_card_event, finish_due_payments, prove_accounts, next_proof_due),
     *(create_events_secret, has_events_secret, rotate_events_secret, ask_provider, record_reply),
 )
-"""Jobs, tasks, the two halves of a call of the provider, and what else is called by way of the container."""
+"""Functions that are called through the container: jobs, tasks, the provider call, and other functions."""
 
 
 def of_actions() -> Iterator[Callable[..., Any]]:
@@ -52,7 +54,7 @@ def parts(container: type) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_injected_parameter_names_a_container_part_of_its_annotated_class(name: str) -> None:
+def test_every_injected_parameter_has_the_name_and_class_of_a_container_part(name: str) -> None:
     known = {**parts(Hub), **parts(DeliveryContainer), **parts(CardContainer)}
     asked = {
         each.name: each.annotation

@@ -116,7 +116,7 @@ def test_the_leak_search_finds_card_data_in_every_encoding(seen: Seen, kind: str
     ]
     + [f"a PIN block of format {number}" for number in (0, 2, 3, 4)],
 )
-def test_the_leak_search_finds_clear_card_data_among_very_many_cards(seen: Seen, form: str) -> None:
+def test_the_leak_search_finds_plain_text_card_data_among_very_many_cards(seen: Seen, form: str) -> None:
     generator = random.Random(2026)
     for card in range(2 * MANY):
         seen.note("pan", numbers.new_pan("411111", 16), card)
@@ -193,7 +193,7 @@ def line_of_a_defect(hub: bootstrap.Hub) -> None:
         (line_of_a_defect, "log, 'no card #'.message"),
     ],
 )
-def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
+def test_a_planted_leak_is_found_in_tables_queues_stored_responses_and_logs(
     hub: bootstrap.Hub, watch: Watch, lines: Lines, leak: Callable[[bootstrap.Hub], None], place: str
 ) -> None:
     watch.note("pan", PAN)
@@ -203,7 +203,7 @@ def test_a_planted_leak_is_found_in_tables_queues_stored_answers_and_logs(
     assert watch.found() == [], "once told, it is not held against the next test"
 
 
-def test_the_leak_search_finds_a_clear_3ds_value_in_an_event_and_ignores_an_encrypted_value(watch: Watch) -> None:
+def test_the_leak_search_finds_only_an_unencrypted_3ds_value_in_an_event(watch: Watch) -> None:
     for value, found in ((VALUE, {"event", "event{}.data.validation_value"}), ("hx0Q3A+w==" * 50, set())):
         watch.note("validation_value", VALUE)
         event_sender.body("three_d_secure.requested", 0, {"auth_request_id": 100000066, "validation_value": value})
@@ -211,7 +211,7 @@ def test_the_leak_search_finds_a_clear_3ds_value_in_an_event_and_ignores_an_encr
         assert {leak.place for leak in watch.found()} == found
 
 
-def test_the_final_search_of_the_tables_reports_clear_card_data(hub: bootstrap.Hub, watch: Watch) -> None:
+def test_the_final_search_of_the_tables_reports_plain_text_card_data(hub: bootstrap.Hub, watch: Watch) -> None:
     key = {"owner": "leak#3", "part": "leak"}
     hub.store.put("cards", key | {"note": f"{PAN}"})
     watch.everything.note("pan", PAN)
@@ -241,7 +241,7 @@ def test_the_leak_search_records_card_data_that_the_service_encrypts_decrypts_an
     assert list(watch.seen.pairs()) == [(pan, PIN)]
 
 
-def test_the_leak_search_records_card_data_in_requests_and_answers(watch: Watch) -> None:
+def test_the_leak_search_records_card_data_in_requests_and_responses(watch: Watch) -> None:
     asked = {"action": "activateCard", "card_pan": PAN, "card_cvc2": CVC2, "card_expiration_year": 2029}
     shown = {"pin": PIN, "acs_password": PASSWORD, "pan": "411111******5914", "validation_value": VALUE}
     answered = {"status": "success", "data": shown}
@@ -256,7 +256,7 @@ def test_the_leak_search_records_card_data_in_requests_and_answers(watch: Watch)
     assert watch.seen.fields == {"pan": {PAN}, "acs_password": {PASSWORD}, **short}
 
 
-def test_sealed_card_data_is_no_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
+def test_encrypted_card_data_is_not_reported_as_a_leak(hub: bootstrap.Hub, watch: Watch, lines: Lines) -> None:
     key = {"owner": f"card#{CARD}", "part": "card"}
     sealed = {"pan": hub.cards.card_data.seal(CARD, "pan", PAN), "pin": hub.cards.card_data.seal(CARD, "pin", PIN)}
     hub.store.put("cards", key | sealed | {"pvv": hub.cards.card_data.pvv(PAN, PIN, 1), "masked": numbers.mask(PAN)})
@@ -307,7 +307,7 @@ def test_the_leak_search_of_the_stack_fails_if_card_data_cannot_be_decrypted(hub
 
 
 def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 1) -> list[Leak]:
-    """Simulate a test that creates cards and writes many digits. ``leak`` names the member that contains the CVC2."""
+    """Simulate a test that creates cards and writes many digits. ``leak`` is the name of the member with the CVC2."""
     for _ in range(times):
         cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
         watch.note("pan", numbers.new_pan("411111", 16))
@@ -329,7 +329,7 @@ def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 
     return watch.found()
 
 
-def test_digits_that_match_card_data_by_chance_are_no_leak() -> None:
+def test_digits_that_match_card_data_by_chance_are_not_reported_as_a_leak() -> None:
     watch, generator = Watch(), random.Random(2026)
 
     assert [found for _ in range(400) for found in window(watch, generator)] == []
@@ -344,7 +344,7 @@ def test_the_leak_search_finds_the_cvc2_of_every_card_in_a_member_of_any_name(le
     assert [found for _ in range(5) for found in window(watch, generator, leak)][-1:] == [Leak("cvc2", place)]
 
 
-def test_a_constant_number_is_no_leak() -> None:
+def test_a_constant_number_is_not_reported_as_a_leak() -> None:
     watch = Watch()
     for _ in range(20):
         watch.note("pin", "7305")
@@ -355,7 +355,7 @@ def test_a_constant_number_is_no_leak() -> None:
 # -- the plugin
 
 
-def test_a_leak_fails_its_test_and_the_run(tmp_path: Path) -> None:
+def test_a_leak_fails_the_test_that_caused_the_leak_and_the_run(tmp_path: Path) -> None:
     test = tmp_path / "test_leaking.py"
     test.write_text(
         "from chalicelib.cards.card_data import numbers\n"

@@ -1,4 +1,4 @@
-"""Tests of module loading: the card API is imported at its first use and does not delay answers of other interfaces."""
+"""Tests of module loading: the card API is imported on first use and does not delay responses of other interfaces."""
 
 import os
 import subprocess
@@ -8,9 +8,9 @@ from tests.kit.source_code import ROOT, reached, within
 
 CARDS = "chalicelib.cards"
 DOORS = ["chalicelib.cards.api.card_api", "chalicelib.cards.jobs"]
-"""The entry points of requests and of the schedule."""
+"""The modules that receive requests and run scheduled jobs."""
 CONTAINER = "chalicelib.cards.container"
-"""The module that creates the package's parts on first use."""
+"""The module that creates the parts of the card package on first use."""
 _FIRST_READ = (
     "import app, sys; from chalicelib.bootstrap import hub; from chalicelib.openbanking.flows.reads.relay import relay;"
     "parts = set(relay.__annotations__) & set(type(hub().openbanking).__annotations__);"

@@ -1,4 +1,6 @@
-"""Tests of concurrent payments: no duplicate or uncovered payment, and every account equals the sum of its rows."""
+"""Tests of concurrent payments: no payment is duplicated or exceeds the balance, and accounts equal the sum of their
+rows.
+"""
 
 import itertools
 import random
@@ -39,7 +41,7 @@ def paying(
 
 
 def settle_down(issuers: Sequence[Issuer]) -> None:
-    """Run the schedule until no unfinished payment remains."""
+    """Run the scheduled job until no unfinished payment remains."""
     issuers[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
     for issuer in issuers[1:]:
         issuer.clock.advance(_WAIT_FOR_THE_SCHEDULE)
@@ -56,7 +58,7 @@ def check(issuer: Issuer, *accounts: int) -> StoredMoney:
 
 
 def out(books: StoredMoney) -> list[int]:
-    """Return the numbers of outbound payments."""
+    """Return the ids of outbound payments."""
     return [payment["id"] for payment in books.payments.values() if payment["payment"] == "out"]
 
 
@@ -130,7 +132,7 @@ def test_parallel_identical_transfers_create_one_payment_and_one_order(issuers: 
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
-def test_a_parallel_schedule_retry_and_provider_report_complete_a_payment_once(
+def test_a_parallel_scheduled_job_retry_and_provider_report_complete_a_payment_once(
     issuers: list[Issuer], name: str, settled: bool
 ) -> None:
     issuer = issuers[0]
@@ -153,10 +155,10 @@ def test_a_parallel_schedule_retry_and_provider_report_complete_a_payment_once(
     assert list(check(issuer, address["account_id"]).orders) == [payment]
 
 
-def test_a_schedule_that_completes_a_payment_first_stores_the_answer_of_its_request(
+def test_a_scheduled_job_that_completes_a_payment_first_stores_the_response(
     new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The provider call takes more than a minute. The request then returns the answer that the schedule stored."""
+    """The provider call takes more than a minute. The request then returns the response stored by the scheduled job."""
     address, other = new_issuer.funded_address(10_000), new_issuer.with_own_clock()
     provider = new_issuer.hub.cards.payment_provider
     submit: Callable[[ProviderOrder], Receipt] = provider.submit
@@ -219,7 +221,7 @@ def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_paymen
         return ways[number % len(ways)]
 
     def patient(call: Callable[[], Envelope]) -> Envelope:
-        """Retry a call only after conflicts. Pending payments are left to the schedule."""
+        """Retry a call only after conflicts. The scheduled job completes pending payments."""
         answers = (call() for _ in itertools.count())
         return next(answer for answer in answers if answer.status_code != Status.CONFLICT)
 

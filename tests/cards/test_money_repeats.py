@@ -1,6 +1,6 @@
-"""Tests of retried money movements: a retry returns the stored answer, even if later changes would cause an error.
+"""Tests of retried money movements: a retry returns the stored response, even if later changes would cause an error.
 
-The programme manager or the request itself may have changed the records meanwhile.
+The programme manager or the request itself may have changed the records since the first call.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,9 +53,9 @@ SPOILT: Mapping[str, tuple[Spoil, int]] = {
     "simulateInboundPayment": (blocked_address, 0),
     "simulateOutboundResult": (returned, 4004),
 }
-"""By action: what happens after it, and what the same request is answered now (0: a success, of which less comes)."""
+"""The change after each action, and the status code of an equal new request after the change (0 for a success)."""
 NEVER_SPOILT = {"assignExternalPaymentAddressForSpecialAccount"}
-"""Special accounts have no states, and one that is in use stays."""
+"""Actions on special accounts, which have no states and cannot be removed during use."""
 
 
 def test_the_cases_cover_every_write_that_moves_money() -> None:
@@ -65,7 +65,7 @@ def test_the_cases_cover_every_write_that_moves_money() -> None:
 
 
 @pytest.mark.parametrize("action", SPOILT)
-def test_a_retry_returns_the_stored_answer_after_the_action_became_impossible(issuer: Issuer, action: str) -> None:
+def test_a_retry_returns_the_stored_response_after_the_action_became_impossible(issuer: Issuer, action: str) -> None:
     records = request_records.create_records(issuer, action)
     members = whole_requests.whole(action, records)[0]
     spoil, code = SPOILT[action]
@@ -82,7 +82,7 @@ def test_a_retry_returns_the_stored_answer_after_the_action_became_impossible(is
     assert (another.status_code or 0, another.duplicated) == (code, 0)
 
 
-def test_a_retry_of_a_transfer_returns_its_answer_after_the_balance_is_used_up(issuer: Issuer) -> None:
+def test_a_retry_of_a_transfer_returns_the_stored_response_after_the_balance_is_used_up(issuer: Issuer) -> None:
     address = issuer.funded_address(500)
     reference = {"request_reference_id": issuer.reference()}
 

@@ -1,4 +1,4 @@
-"""Tests of concurrent card use: no double spending, no double release, and a consistent ledger."""
+"""Tests of concurrent card use: no amount is spent or released twice, and the ledger is consistent."""
 
 import itertools
 import random
@@ -25,16 +25,16 @@ pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 CARDS = 4
 ENOUGH = 1_000_000
 LOW_LIMITS, A_DAY = 203, 100_000
-"""A limit group of the demonstration programme's cards, and what it lets pass a day."""
+"""A card limit group of the demonstration programme, and the daily amount that the group permits."""
 _HOLD_DAYS = 7
 ASKERS = 64
 SLOW = 0.02
-"""So many seconds a call of the storage takes, while no two are made at the same time."""
+"""The duration of a storage call in seconds. Storage executes the calls sequentially."""
 
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the requests' clock and raise timeouts, so that a slow database emulator does not end requests."""
+    """Disable the time limit of requests and raise timeouts, so that a slow database emulator does not end requests."""
     monkeypatch.setattr(context, "seconds_left", lambda: PATIENCE_SECONDS)
     for name in ("CONNECT_SECONDS", "READ_SECONDS"):
         monkeypatch.setattr(calls, name, PATIENCE_SECONDS)
@@ -53,14 +53,14 @@ def cards_of_one_account(issuer: Issuer, balance: int, **members: Any) -> list[N
 
 
 def asking(issuer: Issuer, action: str, **members: Any) -> Callable[[], Envelope]:
-    """Return a request with a new reference."""
+    """Return a function that sends a request with a new reference."""
     return partial(issuer.sim, action, request_reference_id=issuer.reference(), **members)
 
 
 def purchases(
     issuers: Sequence[Issuer], cards: Sequence[NewCard], amount: int, number: int = CLIENTS
 ) -> list[Callable[[], Envelope]]:
-    """Return ``number`` authorization calls, distributed over processes and cards."""
+    """Return ``number`` authorization calls, distributed over the processes and cards."""
     use = {"transaction_type": 0, "amount": amount, "currency_ison": EUR}
     turns = itertools.islice(zip(itertools.cycle(issuers), itertools.cycle(cards), strict=False), number)
     return [asking(issuer, "simulateAuthorization", card_id=card.card_id, **use) for issuer, card in turns]
@@ -108,8 +108,8 @@ def test_parallel_authorizations_are_approved_until_the_balance_is_used_up(
     check(issuer)
 
 
-def test_every_authorization_on_slow_storage_is_decided_in_time_and_leaves_one_row(issuers: list[Issuer]) -> None:
-    """Late authorizations are declined while many requests use one card."""
+def test_every_authorization_on_slow_storage_is_decided_in_time_and_has_one_row(issuers: list[Issuer]) -> None:
+    """Authorizations that take too long are declined while many requests use one card."""
     issuer = issuers[0]
     card = issuer.spendable(ENOUGH)
     members = {"card_id": card.card_id, "transaction_type": 0, "amount": 700, "currency_ison": EUR}
@@ -197,7 +197,7 @@ def test_a_parallel_clearing_reversal_and_expiry_release_a_hold_once(issuers: li
     check(issuer)
 
 
-def test_parallel_partial_reversals_and_clearings_use_up_a_hold_exactly(issuers: list[Issuer]) -> None:
+def test_parallel_partial_reversals_and_clearings_release_exactly_the_whole_hold(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card, hold = authorized(issuer, 100 * CLIENTS)
     link, part = {"trans_link": hold["trans_link"]}, 100
@@ -216,7 +216,7 @@ def test_parallel_partial_reversals_and_clearings_use_up_a_hold_exactly(issuers:
     check(issuer)
 
 
-def test_parallel_disputes_of_a_transaction_open_once_and_close_once(issuers: list[Issuer]) -> None:
+def test_parallel_disputes_of_a_transaction_are_opened_once_and_closed_once(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card, hold = authorized(issuer, 6_000)
     number = issuer.clearing(hold, 6_000)["transaction_id"]

@@ -35,14 +35,14 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
-    """Return an issuer whose calls run sequentially."""
+    """Return an issuer that executes its calls sequentially."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     return Issuer(causeway)
 
 
 class NetworkRun(CaseRun):
-    """A run of a network or report case. A retry returns a byte-identical answer."""
+    """A run of a network or report case. A retry returns exactly the same response."""
 
     tables = TABLES
 
@@ -55,7 +55,7 @@ class NetworkRun(CaseRun):
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
         """Return whether the request got code 91.
 
-        If so, check that a worker records the decline and releases the hold.
+        After code 91, check that a worker records the decline and releases the hold.
         """
         if not (
             self._case.name.startswith("simulateAuthorization") and (answer.data or {}).get("response_code") == "91"
@@ -109,7 +109,7 @@ def test_a_storage_fault_neither_loses_nor_duplicates_a_network_write(issuer: Is
 
 
 class Look(NamedTuple):
-    """A portal page, and the members of its request about a used card."""
+    """A portal page, and the request members that display a used card on the page."""
 
     name: str
     action: str
@@ -204,18 +204,18 @@ DUE: dict[Callable[[Issuer], None], int] = {
     holds_of_two_cards: 2,
     a_hold_that_cannot_be_released: 0,
 }
-"""The items that the schedule finds, and the number that a run finishes."""
+"""Functions that create due items, each with the number of items that a run of the scheduled job finishes."""
 _USE = {"transaction_type": 0, "amount": 1, "currency_ison": EUR}
 LISTS: Mapping[str, Sequence[float]] = {
     "a page after a writer died": [],
     "a page after a slow reservation": [2],
     "a page after two slow reservations": [2, AHEAD / 1000 + 1],
 }
-"""The seconds that the first reservations of a row take."""
+"""The delays of the first reservations of a row in each case, in seconds."""
 
 
 class Run:
-    """A run of the schedule with expired holds. The schedule sends events to the programme manager."""
+    """A run of the scheduled job with expired holds. The run sends events to the programme manager."""
 
     def __init__(self, issuer: Issuer, due: Callable[[Issuer], None]) -> None:
         self._issuer, self._due = issuer, due
@@ -248,14 +248,14 @@ class Run:
         return [re.sub(r'"(updated_at|last_at)": \d+', "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
-        """Run the schedule three times, so that postponed holds are also released."""
+        """Run the scheduled job three times, so that postponed holds are also released."""
         for _ in range(3):
             self._issuer.clock.advance(_UNTIL_IT_IS_TRIED_AGAIN)
             self._issuer.hub.cards.call(expire_holds)
 
 
 @pytest.mark.parametrize("due", DUE)
-def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
+def test_the_scheduled_job_releases_an_expired_hold_once_despite_storage_faults(
     issuer: Issuer, due: Callable[[Issuer], None]
 ) -> None:
     with issuer.causeway.manager_wants_events():
@@ -266,13 +266,13 @@ def test_the_schedule_releases_an_expired_hold_once_despite_storage_faults(
 
 
 RECOVERIES = tuple(itertools.product((False, True), repeat=2))
-"""Whether the hold was written after all, and whether the card was named by its number."""
+"""Combinations of two flags: whether storage wrote the hold late, and whether the request used the card number."""
 
 
 class Recovery:
     """A run of a worker that receives the decline of an authorization.
 
-    Storage applied the authorization late or not at all.
+    Storage wrote the authorization late or not at all.
     """
 
     def __init__(self, issuer: Issuer, *, by_number: bool, lands: bool) -> None:
@@ -386,7 +386,7 @@ def test_the_activity_list_shows_a_row_once_after_another_writer_failed(issuer: 
     TARGETS.run(name, ListRun(issuer, slow=LISTS[name]), issuer.causeway)
 
 
-def test_every_fault_was_injected_at_every_storage_call_of_the_network() -> None:
+def test_every_fault_was_injected_at_every_storage_call_of_network_messages() -> None:
     if len(TARGETS.runs) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS) + len(
         RECOVERIES
     ):

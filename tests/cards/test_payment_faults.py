@@ -1,6 +1,6 @@
 """Tests of storage and provider faults during payments: money moves once or not at all.
 
-If the outcome is unknown, a retry gets the answer after the schedule has finished the payment.
+If the outcome is unknown, a retry gets the response after the scheduled job has finished the payment.
 """
 
 import contextlib
@@ -80,7 +80,7 @@ def settle_down(issuer: Issuer) -> None:
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """Return the stored rows without times and names, and the claims with their answers."""
+    """Return the stored rows without times and names, and the claims with their responses."""
     claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
     return sorted([*StoredMoney(causeway).shape(), *claims])
 
@@ -91,7 +91,7 @@ def check(causeway: Causeway) -> None:
 
 
 class MoneyRun(CaseRun):
-    """A run of a case that moves money. The schedule completes unfinished payments."""
+    """A run of a case that moves money. The scheduled job completes unfinished payments."""
 
     tables = TABLES
 
@@ -125,7 +125,7 @@ class MoneyRun(CaseRun):
         settle_down(self._issuer)
 
     def _until_known(self, answer: Envelope) -> Envelope:
-        """Return the answer after all started work is finished."""
+        """Return the response after all started work is finished."""
         for _ in range(3):
             if answer.status_code not in _UNKNOWN:
                 break
@@ -142,7 +142,7 @@ def test_a_storage_fault_never_moves_money_twice(issuer: Issuer, case: Case, man
 
 
 class Overtaken(MoneyRun):
-    """A transfer that is changed or finished concurrently, before the request receives the provider's answer."""
+    """A transfer that a concurrent process changes or finishes before the request receives the provider's response."""
 
     def __init__(self, issuer: Issuer, case: Case, intrude: Callable[[Issuer, int], object]) -> None:
         self._intrude = intrude
@@ -197,7 +197,7 @@ def test_a_storage_fault_never_moves_money_twice_under_contention(
 
 @contextlib.contextmanager
 def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
-    """Make a method of the provider fail."""
+    """Make a method of the provider raise an error until the end of the block."""
 
     def fail(_: object) -> Any:
         raise error
@@ -211,7 +211,7 @@ def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
 
 
 def silent(name: str) -> Callable[[Issuer], object]:
-    """Return a function that requests a transfer, for which the provider does not respond."""
+    """Return a function that requests a transfer to which the provider does not respond."""
 
     def create(issuer: Issuer) -> object:
         return issuer.transfer(
@@ -269,7 +269,7 @@ DUE: dict[str, Callable[[Issuer], object]] = {
 
 @dataclass
 class Run:
-    """A run of the schedule with unfinished work."""
+    """A run of the scheduled job with unfinished work."""
 
     issuer: Issuer
     name: str
@@ -302,7 +302,7 @@ class Run:
 
 
 @pytest.mark.parametrize("name", DUE)
-def test_the_next_run_of_the_schedule_finishes_the_work_of_a_failed_run(issuer: Issuer, name: str) -> None:
+def test_the_next_run_of_the_scheduled_job_finishes_the_work_of_a_failed_run(issuer: Issuer, name: str) -> None:
     TARGETS.run(name, Run(issuer, name), issuer.causeway)
 
 
@@ -378,7 +378,7 @@ def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
 def test_a_failing_provider_receives_every_order_once(
     issuer: Issuer, providers: Callable[..., Failing], case: Case, times: int, when: str, error: str
 ) -> None:
-    """The provider fails three times, so that the calls of the schedule also fail and are retried."""
+    """The provider fails three times, so that the calls of the scheduled job also fail and are retried."""
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     provider = providers("all", when, ERRORS[error], times)
 

@@ -1,4 +1,4 @@
-"""Tests of retries after a change of the set-up: the stored answer takes precedence over new errors."""
+"""Tests of retries after a change of the set-up: the stored response takes precedence over new errors."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,7 +20,7 @@ NARROWER: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("narrower", NARROWER.values(), ids=NARROWER)
-def test_a_retry_of_a_card_creation_returns_its_answer_under_a_stricter_programme(
+def test_a_retry_of_a_card_creation_returns_the_first_response_in_a_stricter_programme(
     new_issuer: Issuer, narrower: Mapping[str, Any]
 ) -> None:
     programme = {"design_ids": [1, 2], "auto_conversion": True}

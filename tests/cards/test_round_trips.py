@@ -13,7 +13,7 @@ from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 
 ENOUGH = 30
-"""More identifiers than any case takes."""
+"""A number of identifiers that is sufficient for every case."""
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
-"""Tests of storage faults at every call of every action: the answer is correct or a retryable error.
+"""Tests of storage faults at every call of every action: the response is correct or a retryable error.
 
-No write is lost, duplicated or incomplete. If the request has a reference, a retry gets the correct answer.
+No write is lost, duplicated or incomplete. If the request has a reference, a retry gets the correct response.
 """
 
 from collections.abc import Mapping
@@ -116,13 +116,13 @@ def test_a_storage_fault_after_an_unanswered_write_neither_loses_nor_duplicates_
     TARGETS.run(f"unanswered {manner}", UnansweredRun(issuer, case, manner), issuer.causeway)
 
 
-def test_an_event_is_written_once_with_its_cause_and_delivered_despite_storage_faults(issuer: Issuer) -> None:
+def test_an_event_is_written_once_with_the_change_and_delivered_despite_storage_faults(issuer: Issuer) -> None:
     with issuer.causeway.manager_wants_events():
         TARGETS.run("event", EventRun(issuer), issuer.causeway)
 
 
 def test_every_fault_was_injected_at_every_storage_call_of_the_card_api() -> None:
-    """Payments, the network and the rolling ledger check have separate tests."""
+    """Payments, network messages and the rolling ledger check have separate tests."""
     if len(TARGETS.runs) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
         pytest.skip("not every case ran here")
 

@@ -1,4 +1,4 @@
-"""Tests of limits, holds, payments and card lists in two processes whose clocks differ by five seconds."""
+"""Tests of limits, holds, payments and card lists in two processes with clocks that differ by five seconds."""
 
 from collections import Counter
 from dataclasses import replace
@@ -17,17 +17,17 @@ from tests.cards.stored_money import movements
 pytestmark = pytest.mark.dynamodb
 
 AROUND_MIDNIGHT = pytest.mark.parametrize("second", [-3, 3])
-"""The seconds after a midnight that only one of the two processes has reached, in one direction each."""
+"""The seconds before or after midnight at which only one of the two processes has reached the next day."""
 
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def ahead(request: pytest.FixtureRequest) -> float:
-    """Return the number of seconds by which the other process's clock is ahead."""
+    """Return the number of seconds by which the clock of the second process is ahead."""
     return float(request.param)
 
 
 def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
-    """Set the clock to a moment in UTC plus ``second`` seconds."""
+    """Set the clock to a UTC time plus ``second`` seconds."""
     issuer.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - issuer.clock.time())
 
 
@@ -53,10 +53,7 @@ def test_amounts_counted_in_a_limit_window_never_exceed_the_limit(
     amount: int,
     most: int,
 ) -> None:
-    """A movement counts once.
-
-    It counts in the current window of its process, or in a later window that has already begun.
-    """
+    """A movement counts once: in the current window of the process, or in a later window that has already begun."""
     user = new_holder(with_prices(new_issuer), **groups)
     advance_to(new_issuer, midnight, second)
     beside = replace(user, issuer=user.issuer.with_clock_ahead(ahead))
@@ -77,7 +74,7 @@ def window_of(user: Holder, answer: Any, window: str) -> int:
 
 
 @AROUND_MIDNIGHT
-def test_wrong_cvc2s_at_two_processes_block_the_correct_cvc2_for_a_day(
+def test_wrong_cvc2s_in_two_processes_block_the_correct_cvc2_for_a_day(
     new_issuer: Issuer, ahead: float, second: int
 ) -> None:
     card = new_issuer.card_in("A")
@@ -97,7 +94,9 @@ def test_wrong_cvc2s_at_two_processes_block_the_correct_cvc2_for_a_day(
 # -- times
 
 
-def test_scheduled_hold_expiry_uses_the_clock_of_its_own_process(new_issuer: Issuer, ahead: float) -> None:
+def test_scheduled_hold_expiry_uses_the_clock_of_the_process_that_runs_the_job(
+    new_issuer: Issuer, ahead: float
+) -> None:
     user, other = new_holder(with_prices(new_issuer)), new_issuer.with_clock_ahead(ahead)
     link = user.authorize(40_00)["trans_link"]
     until = new_issuer.clock.time() + HOLD_SECONDS

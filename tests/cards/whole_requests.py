@@ -1,8 +1,8 @@
-"""A valid request of every card action with every member set, and the minimal valid request.
+"""For every card action, a valid request with every member, and the minimal valid request.
 
 The specification's tables define an action's members. ``VALUES`` has their values, with exceptions in ``_WAYS``.
 Actions with exclusive members have several requests that together contain every member. Requests refer to
-``Records``, created by ``request_records`` in the required state or nonexistent.
+``Records``, which ``request_records`` creates in the required state. The default records do not exist.
 """
 
 import uuid
@@ -36,14 +36,14 @@ Members = dict[str, Any]
 EVERY_ACTION: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 BY_ACTION = sorted(EVERY_ACTION)
 TAKEN = 900
-"""The amount of the network's requests, in cents: an authorization has enough for two of them."""
+"""The amount of network requests in cents. An authorization covers two such amounts."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records that a request names: a holder, an account, a card on that account, and the card's data.
+    """Records to which a request refers: a holder, an account, a card on that account, and the card's data.
 
-    ``address_id`` is the account's UK address, used by the payments below. ``own_iban`` belongs to a different account
+    ``address_id`` is the account's UK address, which makes the payments. ``own_iban`` belongs to a different account
     of this service. ``other_card_id`` has another fee group. ``trans_link`` is an authorization of the card.
     ``authorize_id``, ``addendum_id`` and ``earlier_transaction_id`` are the rows before a page of a report.
     """
@@ -72,7 +72,7 @@ class Records:
 
 
 NO_RECORDS = Records()
-"""Records that there are not, for requests that are only read."""
+"""Ids of records that do not exist, for requests that are only parsed."""
 
 WHY: Members = {"reason_code": 9, "note": "Reported by phone, 3 March"}
 _DETAILS = {
@@ -245,7 +245,7 @@ VALUES: Members = {
 
 
 def _values_of(records: Records) -> Members:
-    """Return the members that name the records or the data of the card."""
+    """Return the request members that contain ids of the records or data of the card."""
     return vars(records) | {
         "card_pan": records.pan,
         "card_cvc2": records.cvc2,
@@ -261,7 +261,7 @@ def _values_of(records: Records) -> Members:
 
 
 Way = Members
-"""The other values of a whole request; ``LEFT_OUT`` where another member excludes one."""
+"""Members that override the default values of a complete request. ``LEFT_OUT`` omits an excluded member."""
 
 
 def _without(*names: str) -> Way:
@@ -363,7 +363,7 @@ _WAYS: Mapping[str, Callable[[Records], Sequence[Way]]] = {
     ],
 }
 _OF_RECORD = {"reissueCard": tuple(DELIVERY), "updateHolder": ("business_name",)}
-"""Members that the records of ``records`` need, as a physical card and a business."""
+"""Members that are required because of the state of the records, such as a physical card or a business holder."""
 
 
 def whole(action: str, records: Records = NO_RECORDS) -> list[Members]:
@@ -375,7 +375,7 @@ def whole(action: str, records: Records = NO_RECORDS) -> list[Members]:
 
 
 def least(action: str, records: Records = NO_RECORDS) -> Members:
-    """Return the request of an action without optional members, for the records of ``records``."""
+    """Return the minimal request of an action, without optional members, for the records in ``records``."""
     members = whole(action, records)[0]
     last, first = ("card_virtual", "holder_type"), ("card_id", "transaction_id")
     for name in sorted(members, key=lambda name: (name in last) - (name in first)):

@@ -1,1 +1,1 @@
-"""The kill test: worker processes are killed at random times and receivers fail. All delivery guarantees must hold."""
+"""The kill test checks all delivery guarantees while worker processes are killed at random times and receivers fail."""

@@ -1,4 +1,4 @@
-"""Run the full kill test. The same seed and the same engine produce the same run."""
+"""Run the full kill test. Two runs with the same seed and the same engine are identical."""
 
 import secrets
 import time
@@ -49,9 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _missing_faults(run: Run, kills: int) -> Iterator[str]:
-    """Return the required faults that did not occur in the run. The run is conclusive only if all of these faults
-    occur.
-    """
+    """Return the required faults that did not occur in the run. A run is conclusive only if this list is empty."""
     if run.observed.kills.total() < kills:
         yield f"only {run.observed.kills.total()} workers were killed"
     if run.size.engine == ENGINES[0] and not run.late.count:

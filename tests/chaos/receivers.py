@@ -22,11 +22,12 @@ from tests.openbanking.examples import BY_WEBHOOK
 
 EVENTS = "/events/"
 NO_ANSWER = b"no answer"
-"""Sent in place of a response that never comes: the worker waits for it in simulated time."""
+"""The content that represents a missing response. The worker waits for the timeout in simulated time."""
 FAILING = 1 / 3
 Act = Literal["answer", "drop", "hang"]
 Behaviour = tuple[str, Act, int, dict[str, str], bool]
-"""A name, the act on the connection, status, headers, and whether the request is carried out."""
+"""The name of a behaviour, the action on the connection, the status, the headers, and whether the request is executed.
+"""
 _ACCEPTED: Behaviour = ("200", "answer", 200, {}, True)
 _REFUSED: Behaviour = ("refused", "answer", 400, {}, False)
 _FAULTS: Sequence[Behaviour] = (
@@ -112,7 +113,7 @@ def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
 
 
 def _answer(path: str, status: int, subject: str) -> Any:
-    """Return the body of a bank's response, or an empty body for a response to an event."""
+    """Return the body of a bank's response. The body of a response to an event is empty."""
     if path.startswith(EVENTS):
         return {}
     version_1 = "/bank-1/" in path
@@ -157,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Receivers(ThreadingHTTPServer):
-    """A server for one party on the loopback interface, with one thread per connection."""
+    """A server on the loopback interface that simulates one receiver, with one thread per connection."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -180,7 +181,7 @@ class Receivers(ThreadingHTTPServer):
 
 
 def verify_in(now: Callable[[], datetime]) -> None:
-    """Set the clock with which the event library verifies events. It rejects events older than five minutes."""
+    """Set the clock for event verification. The event library rejects events older than five minutes."""
 
     class Simulated(datetime):
         @classmethod

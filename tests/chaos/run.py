@@ -1,4 +1,4 @@
-"""A run of the kill test: TPP calls are accepted, and a worker that is repeatedly killed delivers their messages.
+"""A run of the kill test. The service accepts TPP calls, and a worker that is repeatedly killed delivers the messages.
 
 The simulated time advances until no work is due.
 """
@@ -24,26 +24,27 @@ from tests.chaos.worker import Job, Outcome, Worker, preload
 from tests.kit.time import ManualClock
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
-"""Far ahead: DynamoDB Local removes what has expired by the clock of the machine."""
+"""The simulated start time, which is far in the future because DynamoDB Local removes items that expired in real time.
+"""
 _MINUTE = 60
 _OUTAGES = {1: (0.3, 0.4), 2: (0.6, 0.7)}
-"""The outage of each bank, by version: the shares of the TPPs' calls between which it cannot be reached."""
+"""The outage of each bank by version, as two fractions of the TPP calls between which the bank cannot be reached."""
 _CALL_CHANCE = 0.1
-"""The chance that the next job is a call of a TPP, unless more than ``_WAITING`` messages and the backlog wait."""
+"""The probability that the next job is a TPP call. A TPP call is made only while few messages are waiting."""
 _WAITING = 40
 _JOB_SECONDS = (0.05, 0.5)
-"""With ``_CALL_CHANCE``, a pace at which receivers that fail so often keep up."""
+"""The range of seconds between jobs. At this pace, receivers can handle all messages despite their failures."""
 _RESENDS = 5
 _OVER = 15 * _MINUTE
-"""Seconds after the last call at which all accepted ones are over; a bearer lasts an hour."""
+"""The seconds after the last call until all accepted calls have ended. A bearer token is valid for an hour."""
 _LOST = 40 * 24 * 60 * _MINUTE
-"""Seconds from the start after which a due delivery is lost: none is attempted for so long."""
+"""The seconds from the start after which a delivery that is still due is lost."""
 _END_OF_TIME = 2**40
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a run: numbers of notices (without asynchronous calls), disk-full faults, and initial events."""
+    """The size of a run: the numbers of notices (without asynchronous calls), disk-full faults and initial events."""
 
     deliveries: int
     engine: str = ENGINES[0]
@@ -52,7 +53,7 @@ class Size:
 
     @property
     def most_waiting(self) -> int:
-        """Return the maximum number of waiting messages at which the run makes another TPP call."""
+        """Return the maximum number of waiting messages at which the run still makes a TPP call."""
         return self.backlog + _WAITING
 
     @property
@@ -65,7 +66,7 @@ class Size:
 
 @dataclass
 class Accepted:
-    """A call that was accepted for asynchronous processing, and the status and body that its TPP fetched at the end."""
+    """A call accepted for asynchronous processing, with the status and body that the TPP fetched at the end."""
 
     call: TppCall
     request_id: str
@@ -110,7 +111,7 @@ class Deliveries:
         return [Delivery.from_item(item) for item in self.items("record")]
 
     def items(self, kind: str) -> list[Item]:
-        """Return the items of the table ``deliveries`` whose part begins with ``kind``."""
+        """Return the items of the table ``deliveries`` with a part that begins with ``kind``."""
         return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
 
 
@@ -194,7 +195,7 @@ class Run(Deliveries):
         self._worker.kill()
 
     def _is_idle(self) -> bool:
-        """Return whether no message can be received now and no sweep is due."""
+        """Return whether no message can be received and no sweep is due at the current time."""
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
@@ -226,7 +227,7 @@ class Run(Deliveries):
             self.observed.attempts += len(outcome.result[1])
 
     def _is_repeated(self, call: TppCall, outcome: Outcome) -> bool:
-        """Record the response to a call, and return whether its TPP retries the call."""
+        """Record the response to a call, and return whether the TPP retries the call."""
         if outcome.killed_at is not None:
             if not call.repeated:
                 self.observed.unanswered.append(call)
@@ -271,7 +272,7 @@ class Run(Deliveries):
             each.outcome = outcome
 
     def _without_faults(self, jobs: list[Job]) -> list[Any]:
-        """Run jobs without faults, and return their results."""
+        """Run jobs without faults, and return the results of the jobs."""
         worker = Worker(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._log)
         self._disk.is_active = self.late.is_active = False
         try:

@@ -1,4 +1,4 @@
-"""Storage and queues of a run in simulated time, with faults: late DynamoDB responses and a full disk."""
+"""Storage and queues of a run in simulated time, with two faults: late DynamoDB responses and a full disk."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.kit.time import ManualClock
 
 REGION = "eu-west-1"
 _LATE = 0.05
-"""The share of answers to writes that come too late."""
+"""The fraction of writes with a response that arrives after the timeout."""
 _TABLE = re.compile('"TableName": ?"([^"]+)"')
 _WRITES = ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 _FEWEST_SAVED = 40
-"""Fewest saved calls between two full disks."""
+"""The minimum number of saved calls between two disk-full faults."""
 _LARGE = 10_000_000
 _CHANGED_BY_RESTORE = (("moto.dynamodb.models", "DynamoDBBackend.create_table"), ("moto.kms.models", "Key"))
-"""Parts of moto that restoring a state replaces."""
+"""The parts of moto that are replaced when a state is restored."""
 
 
 class LateAnswers:
@@ -49,7 +49,7 @@ class LateAnswers:
         self.count = 0
 
     def draw(self, target: str, body: bytes) -> bool:
-        """Return whether the client of this call times out before the response."""
+        """Return whether the client of the current call times out before the response."""
         if not self.is_active or not target.endswith(_WRITES):
             return False
         tables = " ".join(sorted(set(_TABLE.findall(body.decode()))))
@@ -127,7 +127,7 @@ class FillingDisk:
         import_module("moto.moto_api._internal.models").moto_api_backend.reset()
 
     def _is_full(self) -> bool:
-        """Return whether saving this call fails."""
+        """Return whether saving the current call fails."""
         if not self.is_active or not self._times:
             return False
         self._until_full -= 1
@@ -144,14 +144,14 @@ class FillingDisk:
 
 
 class _State(EmulatorState):
-    """An emulator state whose file is full while ``is_full`` returns true. SQLite itself rejects the write."""
+    """An emulator state with a file that is full while ``is_full`` returns true. SQLite itself rejects the write."""
 
     def __init__(self, path: Path, is_full: Callable[[], bool], end: Callable[[StateUnusable], object]) -> None:
         super().__init__(path, end)
         self._is_full = is_full
 
     def discard(self) -> None:
-        """Discard uncommitted changes, as the end of a process does."""
+        """Discard uncommitted changes, as in a process that was killed."""
         self._file.close()
 
     def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
@@ -162,7 +162,7 @@ class _State(EmulatorState):
 
 
 class Engine:
-    """The emulator, with a separate DynamoDB if ``engine`` is set. ``environment`` directs AWS clients to both."""
+    """The emulator, with a separate DynamoDB engine if ``engine`` is set. ``environment`` contains both endpoints."""
 
     def __init__(
         self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
@@ -187,7 +187,7 @@ class Engine:
         self._create_resources()
 
     def restart_if_ended(self) -> None:
-        """Restart the emulator from its file, if it ended because its disk was full."""
+        """Restart the emulator from its file, if the emulator ended because its disk was full."""
         if self._disk and self._disk.has_ended:
             self._emulator = self._server.emulator = _LateEmulator(self._disk.start(), self._late)
             self._create_resources()

@@ -1,5 +1,5 @@
-"""The requests of a run: TPPs revoke consents, pay and read accounts. The module also creates clients, banks and
-consents.
+"""The requests of a run: TPPs revoke consents, initiate payments and read accounts. The module also creates clients,
+banks and consents.
 """
 
 import random
@@ -33,7 +33,7 @@ class TppCall:
         kind: ``revoke``, ``pay`` or ``ask``.
         subject: the revoked consent, the payment's reference, or empty.
         one_time: the one-time consent that the payment uses, if any.
-        repeated: whether the TPP retries the call without a response, because a retry is safe.
+        repeated: whether the TPP retries the call after a missing response, because a retry is safe.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class TppCall:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The clients' events secrets by URL path, and the calls of the TPPs in order."""
+    """The clients' events secrets by URL path, and the TPP calls in order."""
 
     events_secrets: Mapping[str, str]
     calls: Sequence[TppCall]
@@ -182,5 +182,5 @@ def add_bank(hub: Hub, version: int, url: str) -> Bank:
 
 
 def consent_of(bearer: str) -> str:
-    """Return the id of a bearer's consent."""
+    """Return the consent id of a bearer token."""
     return bearer.partition("~")[0]

@@ -20,7 +20,7 @@ from tests.kit.time import ManualClock
 _NOTICES = ("event", "revoke_token")
 _TOPICS_OF_REVOKED = ("consent.authorised", "consent.revoked", "/revoke_token")
 _MOST_RESENT = 3
-"""Notices that may fail ten times by chance: one in many thousands."""
+"""The maximum number of notices that may fail all ten attempts by chance. More failures are very improbable."""
 _GROWTH = 1.5
 
 
@@ -38,9 +38,9 @@ class Played(Protocol):
 
 
 class Verdict:
-    """The result of checking a completed run; ``broken`` lists every broken guarantee.
+    """The result of checking a completed run. ``broken`` lists every broken guarantee.
 
-    ``most_waiting`` is the largest number of waiting messages at which another call was made.
+    ``most_waiting`` is the largest number of messages that were waiting when a TPP call was made.
     """
 
     def __init__(self, run: Played, log: Path, most_waiting: float = math.inf) -> None:
@@ -69,7 +69,7 @@ class Verdict:
 
     @property
     def ordered(self) -> list[Delivery]:
-        """Return the payments that the service recorded, including payments whose TPPs got no response."""
+        """Return the payments that the service recorded, including payments for which the TPP got no response."""
         return [record for record in self.records if record.kind == "payment"]
 
     @property
@@ -77,7 +77,7 @@ class Verdict:
         return [record for record in self.records if record.kind in _NOTICES]
 
     def _notices_arrived(self) -> Iterator[str]:
-        """Check that every notice has arrived, and that every notice recorded as delivered has arrived."""
+        """Check that every notice has reached its receiver, including every notice recorded as delivered."""
         for record in self.notices:
             calls = self._by_id[record.delivery_id if record.kind == "event" else record.request_id]
             if record.state != "delivered":
@@ -86,12 +86,12 @@ class Verdict:
                 yield f"{record.topic} {record.delivery_id} is called delivered, and no receiver has it"
 
     def _few_resent(self) -> Iterator[str]:
-        """Check that operators have to resend only a few notices."""
+        """Check that operators have to resend only a small number of notices."""
         if self._observed.resent > _MOST_RESENT:
             yield f"{self._observed.resent} notices failed and had to be sent again by hand"
 
     def _notices_complete(self) -> Iterator[str]:
-        """Check that each revocation is reported once to each party."""
+        """Check that each revocation is reported once to the TPP and once to the bank."""
         counts = Counter((record.consent_id, record.topic) for record in self.notices)
         for consent_id in self._observed.revoked:
             for topic in _TOPICS_OF_REVOKED:
@@ -151,7 +151,7 @@ class Verdict:
                 yield f"{reference} is {ending}, and its one-time consent is {item.get('status')}"
 
     def _nothing_left(self) -> Iterator[str]:
-        """Check that no delivery is due, and that no delivery slot is held longer than an attempt may take."""
+        """Check that no delivery is due, and that no delivery slot is occupied for longer than an attempt can take."""
         yield from (f"{record.delivery_id} is still due" for record in self.records if record.state == "due")
         until = self._run.clock.time() + CLAIMED_SECONDS
         for slot in self._run.items("slot#"):
@@ -165,7 +165,7 @@ class Verdict:
             yield f"{longest} messages waited, although no call was made while there were more than {waiting}"
 
     def _no_defects_logged(self) -> Iterator[str]:
-        """Check that the service logs no errors; failing receivers and killed processes are expected."""
+        """Check that the service logs no errors except errors caused by failing receivers and killed processes."""
         for line in self._log.read_text().splitlines():
             try:
                 members = json.loads(line)
@@ -177,7 +177,7 @@ class Verdict:
 
 
 def ending_of(body: Any) -> str:
-    """Return ``done`` or the error title of an accepted call. Payment errors have short names."""
+    """Return ``done`` or the error title of an accepted call. Payment errors have abbreviated names."""
     if body["state"] == "done":
         return "done"
     title = str(body["body"]["title"])

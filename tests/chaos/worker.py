@@ -1,9 +1,8 @@
-"""A worker process that runs the service's consumer and schedule until a randomly selected boundary, and is killed
-there.
+"""A worker process that runs the service's consumer and scheduled job, and is killed at a randomly selected boundary.
 
 A boundary is the moment before a call leaves the process, or the moment between the call's execution and its response.
-The process kills itself there with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come from the run,
-so the same seed produces the same run.
+The process kills itself at the boundary with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come
+from the run, so the same seed produces the same run.
 """
 
 import base64
@@ -65,7 +64,7 @@ _BOUNDARIES = {
     "HTTP payment": _SELDOM,
     "HTTP question": _ONCE,
 }
-"""The calls at which a worker may be killed, and how often an ordinary process makes each, roughly."""
+"""The calls at which a worker can be killed, each with the approximate frequency of the call in a process."""
 _WEIGHTS = [1 if usual == _ONCE else 3 for usual in _BOUNDARIES.values()]
 _LATEST = 200
 _ENDLESS = 3600
@@ -76,7 +75,9 @@ boto3.client("sqs", region_name="eu-west-1")  # forked processes need not read t
 
 @dataclass(frozen=True)
 class Kill:
-    """The time of a kill: before or after (``side``) the ``nth`` occurrence of ``call``, or at boundary ``latest``."""
+    """The boundary of a kill: before or after (``side``) the ``nth`` occurrence of ``call``, at latest boundary
+    ``latest``.
+    """
 
     call: str
     side: str
@@ -86,7 +87,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a worker process. ``log`` is the log file. ``kill`` is ``None`` if the process is not killed."""
+    """The settings of a worker process. ``log`` is the log file. If ``kill`` is ``None``, the process is not killed."""
 
     seed: str
     environment: Mapping[str, str]
@@ -97,7 +98,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a worker and the time of the job. The ports in ``closed`` refuse connections during the job."""
+    """A job of a worker and the time of the job. Connections to the ports in ``closed`` are refused during the job."""
 
     name: str
     now: float
@@ -107,7 +108,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a job and its time, or the boundary at which the worker was killed during the job."""
+    """The result and the time of a job, or the boundary at which the worker was killed during the job."""
 
     now: float
     result: Any = None
@@ -115,9 +116,9 @@ class Outcome:
 
 
 class Worker:
-    """Runs jobs in a sequence of worker processes; ``kills`` counts the boundaries at which processes were killed.
+    """Runs jobs in a sequence of worker processes. ``kills`` counts the boundaries at which processes were killed.
 
-    A longer ``lifetime`` makes processes live longer. Processes are killed only while ``is_mortal`` is true.
+    A longer ``lifetime`` delays the kills. Processes are killed only while ``is_mortal`` is true.
     """
 
     def __init__(self, name: str, environment: Mapping[str, str], log: str, lifetime: int = 1) -> None:
@@ -145,7 +146,7 @@ class Worker:
         return Outcome(now, killed_at=content)
 
     def kill(self) -> None:
-        """Kill the process in the middle of its job, as the end of the whole stack does."""
+        """Kill the process during a job, as if the whole stack ended."""
         if self._process is not None and self._process.pid is not None:
             os.kill(self._process.pid, signal.SIGKILL)
 
@@ -174,7 +175,7 @@ class Worker:
 
 
 def preload() -> None:
-    """Fork new workers from a process that has imported all modules, so that sets have the same order in all."""
+    """Fork new workers from a process that has imported all modules, so that sets have equal order in all workers."""
     os.environ["PYTHONHASHSEED"] = "0"
     _START.set_forkserver_preload(["tests.chaos.worker"])
 
@@ -187,7 +188,7 @@ class Boundaries:
         self._passed: Counter[tuple[str, str]] = Counter()
 
     def mark(self) -> None:
-        """Count a boundary before and after every call to AWS and to other parties."""
+        """Count a boundary before and after every call to AWS and to receivers."""
         exchange_once = Outbound.send_once
 
         def observe(call: calls.Call, proceed: calls.Proceed) -> calls.Members:
@@ -293,7 +294,7 @@ class _Jobs:
 
 
 def run_worker(connection: Connection, plan: Plan) -> None:
-    """Run jobs in this process until it is killed or its connection is closed."""
+    """Run jobs in this process until the process is killed or the connection is closed."""
     os.environ.update(plan.environment)
     log = os.open(plan.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, 1)
@@ -341,6 +342,6 @@ def simulate_time_limits(clock: ManualClock) -> None:
 
 
 def kind_of(path: str) -> str:
-    """Return the kind of a receiver call with this URL ``path``."""
+    """Return the kind of a call to a receiver, given the URL path."""
     kinds = {"events": "event", "revoke_token": "revocation", "payment": "payment"}
     return next((kind for part, kind in kinds.items() if part in path), "question")

@@ -60,7 +60,7 @@ class Receiver:
 
     Each attempt raises the next exception of ``failures``. If ``always`` is set, every attempt raises this exception.
     ``meanwhile`` is called once during the next request. ``abandon`` lists the deliveries that expired, and
-    ``last_words`` is the response that their callers get.
+    ``last_words`` is the response to the callers of these deliveries.
     """
 
     got: list[Dispatch] = field(default_factory=list)
@@ -118,7 +118,7 @@ def begin_attempt(worker: Worker, delivery_id: str) -> Attempt:
 def contest(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run ``calls`` in parallel. Return the result of each call, or ``None`` for a call with too many conflicts.
 
-    On the emulator, which does not support threads, the calls run one after another.
+    On the emulator, which does not support threads, the calls run sequentially.
     """
     turn = contextlib.nullcontext() if DYNAMODB_ENGINE else threading.Lock()
     barrier = threading.Barrier(len(calls))

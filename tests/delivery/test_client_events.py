@@ -1,4 +1,4 @@
-"""Tests of the list of events and calls for the owner of a client: each entry once, newest first, in pages."""
+"""Tests of the list of events and calls that a client's owner sees: each entry appears once, newest first, in pages."""
 
 import random
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def made_up(number: int, created_at: int, kind: str = "event", state: State = "d
 
 
 class MadeUpStore(Store):
-    """A store that serves queries and reads of items from memory. ``calls`` lists the names of the operations."""
+    """A store that executes queries and reads in memory. ``calls`` lists the names of the operations."""
 
     def __init__(self, deliveries: Sequence[Item] = ()) -> None:
         self.deliveries, self.logged = [*deliveries], list[Item]()
@@ -91,7 +91,7 @@ def event_log(store: Store, causeway: Any) -> EventLog:
 ALL = ClientSearch(CLIENT)
 KINDS: Sequence[str] = [*PLANS]
 CLIENT_KINDS = ("event", "relay", "payment")
-"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
+"""The kinds of deliveries that a client's owner can see. Revocations concern only the service and the bank."""
 STATES: Sequence[State] = get_args(State)
 
 

@@ -10,7 +10,7 @@ from chalicelib.foundation.aws.queues import Queue
 from tests.delivery.conftest import RETRY_DELAYS
 
 DRAWN = 200
-"""So many times a time with jitter is drawn."""
+"""The number of samples of a time with jitter."""
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event"])
@@ -43,7 +43,7 @@ def test_the_jitter_changes_a_wait_by_at_most_20_percent(kind: str, slot: int) -
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_no_attempt_follows_the_last_attempt_even_with_retry_after(kind: str) -> None:
+def test_the_last_attempt_is_not_retried_even_after_a_retry_after_response(kind: str) -> None:
     attempts = len(PLANS[kind].waits) + 1
 
     assert wait_after(PLANS[kind], attempts, None) is None
@@ -55,7 +55,7 @@ def test_no_attempt_follows_the_last_attempt_even_with_retry_after(kind: str) ->
     [(None, 300), (0, 300), (10, 300), (301, 301), (450, 450), (600, 600), (601, 600), (86_400, 600)],
 )
 @pytest.mark.usefixtures("exact")
-def test_retry_after_extends_a_wait_to_at_most_twice_its_length(asked: int | None, waited: int) -> None:
+def test_retry_after_extends_a_wait_to_at_most_twice_the_planned_length(asked: int | None, waited: int) -> None:
     assert wait_after(PLANS["event"], 2, asked) == waited
 
 

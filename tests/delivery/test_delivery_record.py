@@ -41,7 +41,7 @@ def found(causeway: Causeway, index: ShardedIndex, owner: str = "", until: int =
 
 
 def write(causeway: Causeway, delivery: Delivery, what: str) -> None:
-    """Write a delivery on the condition that the stored state equals the state read before."""
+    """Write a delivery on the condition that the stored state equals the previously read state."""
     now = causeway.clock.time()
     if what == "claiming":
         causeway.hub.store.transact([update_claim(delivery, "a-claim", now, sending=True)[1]])
@@ -90,9 +90,7 @@ def test_the_second_of_two_writes_based_on_the_same_read_fails(causeway: Causewa
 
 
 @pytest.mark.parametrize("what", WRITES)
-def test_a_write_to_a_delivery_that_has_ended_since_the_read_fails(
-    causeway: Causeway, worker: Worker, what: str
-) -> None:
+def test_a_write_to_a_delivery_that_ended_after_the_read_fails(causeway: Causeway, worker: Worker, what: str) -> None:
     recorded = record_delivery(causeway)
     read = causeway.delivery(recorded)
     worker.attempt(recorded)

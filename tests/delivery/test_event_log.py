@@ -129,7 +129,7 @@ def test_the_timeout_of_every_recording_function_is_shorter_than_the_late_window
     assert longest + 30 <= LATE_SECONDS, "30 seconds are for clocks that differ"
 
 
-def test_a_reader_receives_an_event_of_a_clock_ahead_exactly_once(causeway: Causeway, reader: Reader) -> None:
+def test_a_reader_receives_an_event_with_a_future_time_exactly_once(causeway: Causeway, reader: Reader) -> None:
     ahead = write(causeway, causeway.clock.time() + 20)
     behind = write(causeway)
 
@@ -139,7 +139,7 @@ def test_a_reader_receives_an_event_of_a_clock_ahead_exactly_once(causeway: Caus
         assert reader.read() == []
 
 
-def test_a_reader_with_a_clock_set_back_receives_no_event_twice(causeway: Causeway, reader: Reader) -> None:
+def test_a_reader_whose_clock_is_set_back_receives_no_event_twice(causeway: Causeway, reader: Reader) -> None:
     write(causeway)
     causeway.clock.advance(LATE_SECONDS + 5)
     write(causeway)
@@ -269,7 +269,7 @@ def test_a_cursor_of_another_receiver_is_rejected(causeway: Causeway, reader: Re
         causeway.hub.delivery.event_log.page("client#other", page.next, 20)
 
 
-def test_a_body_moved_to_another_receiver_or_event_cannot_be_decrypted(causeway: Causeway, reader: Reader) -> None:
+def test_a_body_copied_to_another_receiver_or_event_cannot_be_decrypted(causeway: Causeway, reader: Reader) -> None:
     write(causeway)
     (item,) = causeway.hub.store.scan("deliveries")
     moved = item["delivery_id"].replace(RECEIVER, "client#other")

@@ -39,7 +39,9 @@ def test_a_2xx_response_counts_as_delivered(causeway: Causeway, status: int) -> 
 
 
 @pytest.mark.parametrize(("status", "final"), [(199, False), (300, False), (410, True), (500, False)])
-def test_a_non_2xx_status_is_a_failure_and_410_a_final_failure(causeway: Causeway, status: int, final: bool) -> None:
+def test_a_non_2xx_status_is_a_failure_and_status_410_is_a_final_failure(
+    causeway: Causeway, status: int, final: bool
+) -> None:
     with pytest.raises(Undeliverable, match=f"responded with status {status}") as failed:
         posted(causeway, Reply(status, b"words of the receiver", {"Retry-After": "7"}, 0))
 

@@ -1,4 +1,4 @@
-"""The Lambda functions of deliveries."""
+"""Tests of the Lambda functions that attempt deliveries and run the sweep."""
 
 import threading
 from collections.abc import Callable
@@ -92,7 +92,7 @@ def test_aborted_attempts_of_a_batch_are_counted_in_a_metric(
 ) -> None:
     """The metric counts only aborted attempts of batches.
 
-    If a single message fails, Lambda counts an error of the function.
+    If a single message fails, Lambda counts a function error.
     """
     causeway.hub.delivery.__dict__["worker"] = Scripted(second=unreachable, fourth=unreachable)
     deliver("first", "third")
@@ -126,7 +126,9 @@ def test_an_unresponsive_receiver_does_not_delay_other_messages(causeway: Causew
     assert sorted(scripted.made) == [*others, "hangs"]
 
 
-def test_log_lines_of_parallel_messages_have_their_own_delivery_id(causeway: Causeway, lines: Lines) -> None:
+def test_each_log_line_of_parallel_messages_has_the_delivery_id_of_the_message(
+    causeway: Causeway, lines: Lines
+) -> None:
     bound = threading.Barrier(2)
 
     def say() -> None:
@@ -139,7 +141,7 @@ def test_log_lines_of_parallel_messages_have_their_own_delivery_id(causeway: Cau
     assert sorted(line["delivery_id"] for line in lines.all()) == ["first", "second"]
 
 
-def test_the_log_context_of_a_message_ends_with_the_message(recorded: str, lines: Lines) -> None:
+def test_the_log_context_of_a_message_is_removed_after_the_message(recorded: str, lines: Lines) -> None:
     deliver(recorded)
     log.info("afterwards")
 

@@ -1,4 +1,4 @@
-"""Tests of the journal, in which operators view and resend deliveries."""
+"""Tests of the journal, which operators use to view and resend deliveries."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def test_the_failed_deliveries_of_a_client_are_read_from_their_index(causeway: C
     assert {failed, older} <= {*ids(journal.search_latest(client_id))}
 
 
-def test_the_list_without_a_party_shows_failed_and_due_deliveries(causeway: Causeway, journal: Journal) -> None:
+def test_the_unfiltered_list_shows_failed_and_due_deliveries(causeway: Causeway, journal: Journal) -> None:
     failed = ended(causeway, "failed")
     causeway.clock.advance(1)
     ended(causeway, "delivered")
@@ -182,7 +182,7 @@ def test_a_resent_notification_is_due_with_all_its_attempts(
     assert ids(journal.list(Party(client_id=causeway.tpp.client_id), state="due")) == [delivery_id]
 
 
-def test_a_resend_of_a_waiting_delivery_queues_it_immediately(causeway: Causeway, journal: Journal) -> None:
+def test_a_resend_of_a_waiting_delivery_queues_the_delivery_immediately(causeway: Causeway, journal: Journal) -> None:
     delivery_id = record_delivery(causeway)
     key = {"delivery_id": delivery_id, "part": "record"}
     causeway.hub.store.update("deliveries", key, set={"due_at": causeway.clock.time() + HOUR, "attempts": 4})
@@ -218,7 +218,7 @@ def test_a_resend_of_a_relayed_call_or_a_payment_is_rejected(causeway: Causeway,
 def under_way(causeway: Causeway, delivery_id: str, *failures: Exception, pauses: int = 1) -> Callable[[float], None]:
     """Begin an attempt.
 
-    Return a pause function that ends the attempt when the function is called for the ``pauses``-th time.
+    Return a pause function that ends the attempt when called for the ``pauses``-th time.
     """
     worker = worker_for(causeway, Receiver(failures=list(failures)))
     attempt, counted = begin_attempt(worker, delivery_id), itertools.count(1)

@@ -1,4 +1,4 @@
-"""Tests of the outbox: deliveries are recorded in the transaction of their cause, and queued at least once."""
+"""Tests of the outbox: a delivery is recorded in the same transaction as its cause, and queued at least once."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_the_default_request_id_is_a_uuid_for_a_bank_and_the_delivery_id_for_a_c
     assert told[1].request_id == told[1].delivery_id
 
 
-def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway, recorded: str) -> None:
+def test_a_delivery_is_recorded_only_if_the_causing_change_is_written(causeway: Causeway, recorded: str) -> None:
     made = unrecorded_delivery(causeway, body="a body")
 
     with pytest.raises(ConditionFailed):
@@ -64,7 +64,7 @@ def test_a_delivery_is_recorded_only_if_its_cause_is_written(causeway: Causeway,
     assert causeway.hub.store.get(*record_key(made.delivery_ids[0])) is None
 
 
-def test_recorded_deliveries_can_be_added_to_combine_their_operations(causeway: Causeway) -> None:
+def test_adding_recorded_deliveries_combines_the_storage_operations(causeway: Causeway) -> None:
     first, second = unrecorded_delivery(causeway, body="a body"), unrecorded_delivery(causeway)
     both = sum([first, RecordedDeliveries(), second], RecordedDeliveries())
 
@@ -120,7 +120,7 @@ def test_messages_rejected_by_the_queue_are_logged_and_not_counted(
     assert line["error"] == "refused"
 
 
-def test_a_failed_batch_does_not_stop_other_batches(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_batch_does_not_stop_the_remaining_batches(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
     def send_all(queue: Queue, bodies: list[str]) -> list[str]:
         if "15" in bodies:
             raise FAILURES[1]
@@ -132,7 +132,7 @@ def test_a_failed_batch_does_not_stop_other_batches(outbox: Outbox, monkeypatch:
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 321])
-def test_deliveries_are_queued_once_each_in_batches_of_ten(
+def test_each_delivery_is_queued_once_in_batches_of_ten(
     outbox: Outbox, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[list[str]] = []

@@ -135,7 +135,8 @@ class SimulatedQueue(Queue):
 
 
 class Simulation:
-    """A simulation of ``workers`` that serve several receivers. ``seconds`` is the duration of a delivery by receiver.
+    """A simulation of ``workers`` that serve several receivers. ``seconds`` maps a receiver to the duration of a
+    delivery.
 
     Attributes:
         arrived: the number of accepted deliveries by receiver and whole second since the start.
@@ -179,7 +180,7 @@ class Simulation:
         return self._clock.monotonic() - START.timestamp()
 
     def record(self, count: int, *names: str) -> None:
-        """Record and queue ``count`` deliveries to each receiver in turn.
+        """Record and queue ``count`` deliveries to each receiver, alternating between the receivers.
 
         If receivers are named, use only these receivers.
         """
@@ -265,14 +266,14 @@ class _NoMetrics:
 
 _NO_METRICS: Any = _NoMetrics()
 _NO_VAULT: Any = None
-"""Simulated deliveries have no bodies."""
+"""A missing vault, because simulated deliveries have no bodies."""
 
 
 GOOD, SLOW, DEAD = "good", "slow", "dead-{}"
-"""Receivers; those whose names begin with ``dead-`` answer nothing."""
+"""The names of receivers. A receiver with a name that begins with ``dead-`` never responds."""
 SECONDS = {GOOD: 0.25, SLOW: 20.0}
 COUNT = 200
-"""So many deliveries are queued for each receiver at the beginning, one for each in turn."""
+"""The initial number of queued deliveries for each receiver. The queue alternates between the receivers."""
 
 
 @pytest.fixture(autouse=True)
@@ -313,7 +314,7 @@ def test_without_slots_a_slow_bank_occupies_all_workers(monkeypatch: pytest.Monk
     assert without.most[SLOW] == POLLERS
 
 
-def test_a_slow_bank_receives_all_its_deliveries_at_its_own_pace() -> None:
+def test_a_slow_bank_receives_all_deliveries_as_fast_as_the_bank_responds() -> None:
     simulation = simulated(SECONDS, 2400)
 
     assert simulation.taken(SLOW) == COUNT
@@ -341,7 +342,7 @@ def test_unavailable_receivers_on_all_workers_delay_another_receiver_only_by_fir
     assert sum(simulation.pace(GOOD)[21:31]) >= 0.5 * 10 * SLOTS / SECONDS[GOOD]
 
 
-def test_a_burst_to_one_receiver_uses_at_most_its_slots_with_100_workers() -> None:
+def test_a_burst_to_one_receiver_does_not_exceed_its_slots_with_100_workers() -> None:
     simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
 
     assert (simulation.taken(GOOD), simulation.most[GOOD]) == (COUNT, SLOTS)

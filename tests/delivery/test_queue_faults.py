@@ -88,7 +88,7 @@ Make = Callable[..., QueueFault]
 
 @pytest.fixture(autouse=True, scope="module")
 def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After the tests, check that every kind of fault has hit every queue call, if all tests of the module ran."""
+    """After the tests, check that every kind of fault has affected every queue call, if all tests of the module ran."""
     yield
     config = request.config
     is_whole = not config.getoption("keyword") and not any("::" in each for each in config.args)
@@ -110,7 +110,7 @@ def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytes
 def fault(causeway: Causeway) -> Iterator[Make]:
     """Return a function that creates faults of the delivery queue.
 
-    After the test, check that each fault has hit a call.
+    After the test, check that each fault has affected a call.
     """
     made: list[QueueFault] = []
 
@@ -287,7 +287,7 @@ def test_sending_a_task_raises_the_error_of_the_queue(causeway: Causeway, fault:
     assert len(causeway.queued()) == (1 if kind == "after" else 0)
 
 
-def test_a_missing_queue_url_is_looked_up_again(
+def test_a_queue_url_is_looked_up_again_after_a_failed_lookup(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unknown(queue: Queue) -> Any:

@@ -26,7 +26,7 @@ def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fill(causeway: Causeway, worker: Worker, name: str) -> None:
-    """Begin as many attempts as the receiver has slots."""
+    """Start one attempt for each slot of the receiver."""
     for _ in range(SLOTS):
         begin_attempt(worker, record_delivery(causeway, receiver=name))
 
@@ -87,7 +87,7 @@ def test_the_delays_for_a_busy_receiver_increase_with_the_age_of_the_delivery(
     assert delays == [2, 15, 30, 45, 60, 75, 93]
 
 
-def test_payments_to_a_receiver_have_their_own_slots(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_payments_to_a_receiver_have_separate_slots(causeway: Causeway, worker: Worker, name: str) -> None:
     fill(causeway, worker, name)
     payment = record_delivery(causeway, receiver=name, kind="payment")
 
@@ -111,7 +111,7 @@ def test_every_delivery_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_after_a_slow_attempt_its_slot_stays_occupied_for_a_rest_period(
+def test_the_slot_of_a_slow_attempt_remains_occupied_for_a_rest_period(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [failure("no answer came in time", final=final)]
@@ -151,7 +151,7 @@ def test_a_recovered_receiver_has_all_its_slots_again(
     assert free(causeway, name) == SLOTS
 
 
-def test_the_slot_of_a_terminated_worker_is_free_when_its_claim_expires(
+def test_the_slot_of_a_terminated_worker_is_free_when_the_claim_expires(
     causeway: Causeway, worker: Worker, name: str
 ) -> None:
     fill(causeway, worker, name)

@@ -1,4 +1,4 @@
-"""Tests of stored headers: they contain no secrets and have a limited size."""
+"""Tests of stored headers, which contain no secrets and have a limited size."""
 
 import json
 
@@ -30,7 +30,7 @@ SENT = {
 def received(**headers: str) -> dict[str, str]:
     """Return the headers that are stored for a response to ``SENT``.
 
-    In argument names, underscores stand for hyphens.
+    Underscores in argument names represent hyphens.
     """
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     return record_headers(CapturedHeaders(SENT, given))["received"]

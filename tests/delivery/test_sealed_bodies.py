@@ -33,7 +33,7 @@ def test_a_body_is_stored_encrypted(causeway: Causeway) -> None:
     assert opened(causeway, recorded) == "a body with hunter2 in it"
 
 
-def test_a_body_cannot_be_moved_to_another_delivery(causeway: Causeway) -> None:
+def test_a_body_copied_to_another_delivery_cannot_be_decrypted(causeway: Causeway) -> None:
     first, second = record_delivery(causeway, body="the first"), record_delivery(causeway, body="the second")
     (part,) = parts(causeway, first, 1)
     assert part is not None
@@ -76,7 +76,7 @@ def test_parts_without_a_record_expire_and_are_not_listed_as_a_delivery(causeway
     assert opened(causeway, delivery_id) == "a" * 2 * PART_BYTES
 
 
-def test_body_parts_expire_with_their_record(causeway: Causeway) -> None:
+def test_body_parts_expire_at_the_same_time_as_the_delivery_record(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="a" * PART_BYTES)
 
     expiries = {part["expires_at"] for part in parts(causeway, recorded, 2) if part}

@@ -177,7 +177,7 @@ def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sw
     assert recorded not in sweep()
 
 
-def test_a_sweep_after_a_clock_advance_queues_due_deliveries_immediately_and_once(
+def test_a_sweep_after_a_clock_advance_queues_each_due_delivery_immediately_and_once(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[Sequence[str]] = []
@@ -211,7 +211,7 @@ def test_a_sweep_queues_payments_before_events(
     assert sweep() == [payment]
 
 
-def test_a_sweep_queues_a_payment_behind_more_older_events_than_it_reads(
+def test_a_sweep_queues_a_payment_despite_a_large_number_of_older_events(
     causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep()
@@ -244,7 +244,7 @@ def test_a_sweep_does_not_read_the_history_of_deliveries(
     assert all(item is not None and "history" not in item for item in read)
 
 
-def test_a_sweep_finds_an_unqueued_delivery_behind_queued_deliveries(
+def test_a_sweep_finds_an_unqueued_delivery_that_is_newer_than_queued_deliveries(
     causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.clock.advance(FIRST)
@@ -259,7 +259,7 @@ def test_a_sweep_finds_an_unqueued_delivery_behind_queued_deliveries(
     assert sweep() == [lost]
 
 
-def test_a_sweep_queues_nothing_into_a_full_queue(
+def test_a_sweep_adds_no_delivery_to_a_full_queue(
     causeway: Causeway, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.clock.advance(FIRST)
@@ -278,7 +278,7 @@ def test_a_sweep_measures_the_oldest_due_delivery_when_the_queue_is_full(
     assert metric_values(capsys.readouterr().out, "OldestDueSeconds", Stage="local") == [MINUTE]
 
 
-def test_a_sweep_queues_the_oldest_deliveries_into_an_almost_full_queue(
+def test_a_sweep_adds_the_oldest_deliveries_to_an_almost_full_queue(
     causeway: Causeway, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causeway.clock.advance(FIRST)
@@ -320,13 +320,13 @@ def test_the_next_sweep_queues_the_deliveries_of_a_sweep_with_a_storage_failure(
 
 @pytest.fixture
 def taken() -> list[str]:
-    """Return the messages of the sweeper's own queue."""
+    """Return the list to which the second sweeper adds its messages."""
     return []
 
 
 @pytest.fixture
 def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], int]]:
-    """Create a sweeper with a queue of its own.
+    """Create a second sweeper with a separate queue.
 
     The queue records messages instead of sending them to the slow emulator.
     """

@@ -27,7 +27,7 @@ def tasks(causeway: Causeway, done: list[str]) -> Tasks:
     return Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: handlers)
 
 
-def test_a_task_is_executed_with_its_sealed_details(causeway: Causeway, tasks: Tasks, done: list[str]) -> None:
+def test_a_task_is_executed_with_the_decrypted_details(causeway: Causeway, tasks: Tasks, done: list[str]) -> None:
     tasks.send("note", "a secret ä")
     [message] = causeway.queued()
 

@@ -30,7 +30,7 @@ def wait(causeway: Causeway, delivery_id: str) -> None:
 
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
-    """Set the HTTP exchange that an attempt captures."""
+    """Set the HTTP exchange that a delivery attempt records."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body
 
@@ -331,7 +331,7 @@ def test_a_final_failure_ends_a_delivery_immediately(
 
 @pytest.mark.parametrize(("asked", "waited"), [(3, 5), (9, 9), (60, 10)], ids=["shorter", "longer", "too long"])
 @pytest.mark.usefixtures("exact")
-def test_retry_after_extends_a_wait_to_at_most_twice_its_length(
+def test_retry_after_extends_a_wait_to_at_most_twice_the_planned_length(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, asked: int, waited: int
 ) -> None:
     receiver.failures = [failure(status=429, retry_after=asked)]
@@ -434,7 +434,7 @@ def test_a_storage_failure_in_a_sender_is_not_counted_as_an_attempt_or_exception
     assert dead_letters(causeway) == []
 
 
-def test_a_delivery_with_deferred_attempts_only_fails_at_the_end_of_its_lifetime(
+def test_a_delivery_that_is_always_deferred_fails_at_the_end_of_its_lifetime(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "relay")
@@ -524,7 +524,7 @@ def test_a_delivery_fails_when_workers_terminated_in_all_its_attempts(
     assert causeway.delivery(recorded).state == "failed"
 
 
-def test_a_worker_terminated_while_failing_a_delivery_does_not_mark_it_as_abandoned(
+def test_a_worker_crash_while_failing_a_delivery_does_not_mark_the_delivery_as_abandoned(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -635,7 +635,7 @@ def test_an_attempt_continues_after_a_lost_storage_response_to_its_claim(
     assert delivery.attempts == 1
 
 
-def test_an_attempt_without_a_stored_claim_raises_so_that_sqs_retries_the_message(
+def test_an_attempt_without_a_stored_claim_raises_an_error_and_sqs_retries_the_message(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     with causeway.answer_lost("transact", applied=False), pytest.raises(StoreUnavailable):
@@ -807,7 +807,7 @@ def test_a_failure_of_the_receiver_is_not_sent_to_the_dead_letter_queue(
     assert dead_letters(causeway) == []
 
 
-def test_a_permanent_exception_fails_a_delivery_in_the_end(
+def test_a_delivery_whose_attempts_all_raise_exceptions_fails(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -835,7 +835,7 @@ def test_the_outcome_of_an_attempt_is_written_despite_a_dead_letter_queue_failur
 
 @pytest.fixture(params=[Conflict, Throttled])
 def busy(request: pytest.FixtureRequest) -> Busy:
-    """Return the storage error that reports too many concurrent writers of an item."""
+    """Return the storage error for too many concurrent writes to an item."""
     error: Busy = request.param("others want it")
     return error
 
@@ -877,7 +877,7 @@ def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
     assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_retry_reads_the_free_slots_before_it_claims_a_slot(
+def test_a_retry_reads_the_free_slots_before_claiming_a_slot(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure()]

@@ -1,4 +1,4 @@
-"""Fixtures for single demonstration banks whose HTTP calls are intercepted."""
+"""Fixtures for single demonstration banks with intercepted HTTP calls."""
 
 from collections.abc import Callable, Iterator
 

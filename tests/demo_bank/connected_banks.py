@@ -22,9 +22,10 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """Connect calls of the service to the routes of the banks. Calls to a bank with too long a pause time out.
+    """Connects calls of the service to the routes of the banks. A call to a bank times out if the bank's pause is too
+    long.
 
-    The receiver of the service gets the events.
+    The service's event receiver gets the events.
 
     ``pauses`` lists the simulated pauses of the banks in seconds.
     """

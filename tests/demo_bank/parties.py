@@ -31,7 +31,7 @@ BANK_PEMS = {name: signatures.generate_private_pem() for name in BY_NAME}
 OTHER_KEY = signatures.load_private_key(BANK_PEMS["one"])
 
 SCOPES: Mapping[int, list[str]] = {1: ["account.list", "account.details"], 2: ["accounts"]}
-"""By protocol version."""
+"""The scopes for account access, by protocol version."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Reply:
 
 @dataclass
 class ScriptedHub:
-    """A hub with scripted responses for calls of the bank. It uses the format of the bank's version and records the
-    calls.
+    """A hub with scripted responses for calls of the bank.
 
-    ``errors`` maps paths to (status, body) or an exception. ``during_consent`` runs while a consent is saved.
-    Each response takes ``answer_seconds``. ``timeouts`` contains the timeouts of the bank's calls.
+    The hub uses the format of the bank's version and records all calls. ``errors`` maps paths to (status, body) or an
+    exception. ``during_consent`` runs while a consent is saved. Each response takes ``answer_seconds``. ``timeouts``
+    contains the timeouts of the bank's calls.
     """
 
     settings: Settings
@@ -141,7 +141,7 @@ class Browser:
         return self._go("GET", urljoin(self.bank.domain, url), None)
 
     def submit(self, action: str, *, follow: bool = True, fields: list[tuple[str, str]] | None = None) -> Reply:
-        """Send the first form on the page whose action is ``action``, with its hidden fields and ``fields``."""
+        """Send the first form on the page with the address ``action``, including its hidden fields and ``fields``."""
         form = next(form for form in _Page(self.page.text).forms if form[0].endswith(action))
         body = urlencode([*form[1], *(fields or [])]).encode()
         return self._go("POST", urljoin(self.page.url, form[0]), body, follow)
@@ -200,7 +200,7 @@ class Browser:
 
 
 class _Page(HTMLParser):
-    """Parse the addresses and hidden fields of a page's forms, and the values of the checkboxes."""
+    """A parser for the addresses and hidden fields of a page's forms, and for the values of checkboxes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -67,7 +67,7 @@ class SingleBank:
 
     @property
     def customer(self) -> str:
-        """Return the customer who gives consents and pays by default."""
+        """Return the customer who gives consents and makes payments by default."""
         return CUSTOMER[self.profile.name]
 
     @property
@@ -108,7 +108,7 @@ class SingleBank:
         raw: bytes | None = None,
         **headers: str | None,
     ) -> Reply:
-        """Send a signed webhook of the service. Omit headers whose value is ``None``."""
+        """Send a signed webhook in the name of the service. Omit headers with the value ``None``."""
         body = raw if raw is not None else jsontext.dumps(members or {}).encode()
         sent: dict[str, str | None] = {
             "content-type": "application/json",
@@ -127,7 +127,7 @@ class SingleBank:
     def approve(
         self, customer: str, accounts: int = 99, scopes: list[str] | None = None, *, is_one_time: bool = False
     ) -> str:
-        """Store a customer's consent for the first accounts, as an authorization journey does. Return its token."""
+        """Store a customer's consent for the first accounts, as an authorization does. Return the consent's token."""
         token = f"consent.{uuid.uuid4().hex}"
         found = find_customer(self.runtime, customer)
         assert found is not None
@@ -152,7 +152,7 @@ class SingleBank:
         return CUSTOMERS[name][customer or self.customer].accounts[position]
 
     def token(self, customer: str = "", **options: Any) -> str:
-        """Store a consent for all scopes. Return its token."""
+        """Store a consent for all scopes. Return the token of the consent."""
         return self.approve(customer or self.customer, scopes=list(self.profile.protocol.scopes), **options)
 
     def single(self, amount: Any = "12.50", *, sender: bool = True, **members: Any) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class SingleBank:
         return found["interimBooked"], found["interimAvailable"]
 
     def history(self, given: str, whose: CustomerAccount | None = None) -> list[tuple[str, bool, Decimal]]:
-        """Return id, booked flag and amount of each transaction on all pages."""
+        """Return the id, the booked flag and the amount of each transaction on all pages."""
         whose = whose or self.account()
         if self.profile.version == 1:
             rows: list[Any] = []

@@ -1,4 +1,4 @@
-"""Balances and funds confirmations: every balance type, and the current amounts."""
+"""Tests of balances and funds confirmations: every balance type, and current amounts."""
 
 from decimal import Decimal
 from typing import Any
@@ -86,7 +86,7 @@ def test_funds_in_another_currency_are_not_available(bank: SingleBank) -> None:
     assert has_funds(bank, bank.token(), "0.01", "USD") == {"funds_available": False}
 
 
-def test_an_account_in_several_currencies_has_one_iban(two: SingleBank) -> None:
+def test_an_account_with_several_currencies_has_one_iban(two: SingleBank) -> None:
     given, sek = two.token(), two.account(position=1)
     for currency, expected in (("SEK", True), ("PLN", True), ("EUR", False)):
         amount = {"amount": "3000", "currency": currency}

@@ -1,4 +1,4 @@
-"""The pages of an authorization at a demonstration bank."""
+"""Tests of the authorization pages of a demonstration bank."""
 
 from typing import Any
 
@@ -205,7 +205,7 @@ def test_the_confirmation_page_of_a_one_time_consent_states_that_one_payment_is_
 
 
 def test_the_confirmation_page_shows_the_changed_validity_days_of_consents(bank: SingleBank) -> None:
-    """The operator can change the number of days for which consents of a bank are valid."""
+    """The operator can change the number of days for which a bank's consents are valid."""
     bank.hub.consent_days = 30
     first = bank.browser().at_confirmation(customer(bank))
     assert "(180 days)" in first.page.text

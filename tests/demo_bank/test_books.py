@@ -1,4 +1,4 @@
-"""Account books: the booking rules generate the same transactions on every machine and at any time."""
+"""Account books: the booking rules generate the same transactions on every machine and at all times."""
 
 from datetime import date
 from typing import Any
@@ -45,7 +45,7 @@ def test_a_monthly_rule_begins_in_the_next_month_if_its_day_of_the_month_has_pas
     assert days(rule("month", 31, date(2026, 2, 28)), date(2026, 3, 1)) == ["02-28"]
 
 
-def test_a_weekly_rule_books_on_its_weekday() -> None:
+def test_a_weekly_rule_books_on_the_configured_weekday() -> None:
     assert START.weekday() == 3
     assert days(rule("week", 3), date(2026, 1, 15)) == ["01-01", "01-08", "01-15"]
     assert days(rule("week", 2), date(2026, 1, 15)) == ["01-07", "01-14"]
@@ -95,7 +95,7 @@ def test_account_book_entries_are_sorted_and_have_unique_numbers_per_day() -> No
     assert len({entry[:2] for entry in found}) == len(found)
 
 
-def test_a_later_day_adds_account_book_entries_and_changes_no_existing_entry() -> None:
+def test_an_account_book_grows_over_time_without_changes_to_existing_entries() -> None:
     earlier, later = (BOOK.entries("61000001", date(2026, month, 20)) for month in (2, 12))
     assert later[: len(earlier)] == earlier
     assert all(isinstance(entry, BookEntry) and entry.day > date(2026, 2, 20) for entry in later[len(earlier) :])
@@ -116,6 +116,6 @@ def test_an_account_book_stored_by_an_earlier_version_is_parsed() -> None:
 
 
 @pytest.mark.parametrize("every", ["day", "week", "month"])
-def test_a_booking_rule_generates_each_day_once(every: str) -> None:
+def test_a_booking_rule_generates_the_entries_of_each_day_once(every: str) -> None:
     found = days(rule(every, 3), date(2026, 12, 31))
     assert len(set(found)) == len(found) >= 12

@@ -1,4 +1,4 @@
-"""The bank's front page, and the pages for a customer's consents, accounts and payments."""
+"""Tests of the bank's front page, and of the pages that show a customer's consents, accounts and payments."""
 
 import re
 from typing import Any
@@ -220,7 +220,7 @@ def test_a_form_without_the_form_token_of_the_session_changes_nothing(bank: Sing
     assert not bank.hub.received("/token/revoke")
 
 
-def test_a_session_ends_by_sign_out_and_after_its_lifetime(bank: SingleBank) -> None:
+def test_a_session_ends_at_sign_out_and_at_the_end_of_its_lifetime(bank: SingleBank) -> None:
     browser = signed_in(bank)
     cookies = dict(browser.cookies)
     assert "Or sign in as a sandbox customer" in browser.submit("/consents/sign-out").text

@@ -1,4 +1,4 @@
-"""The built-in customers and their accounts."""
+"""Tests of the built-in customers and their accounts."""
 
 import pytest
 from stdnum import iban

@@ -1,4 +1,4 @@
-"""Simulated faults, selected by name: the result of each fault for a TPP at both fault banks."""
+"""Simulated faults, which are selected by name: the effect of each fault on a TPP at both fault-simulating banks."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -111,7 +111,7 @@ def wires(causeway: Causeway) -> Wires:
 # -- the table
 
 
-def test_only_fault_banks_have_one_customer_per_fault() -> None:
+def test_only_banks_that_simulate_faults_have_one_customer_per_fault() -> None:
     for profile in PROFILES:
         names = set(CUSTOMERS[profile.name])
         assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
@@ -120,7 +120,7 @@ def test_only_fault_banks_have_one_customer_per_fault() -> None:
 
 
 @pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
-def test_account_identifiers_of_a_fault_bank_are_unique(bank: BankName) -> None:
+def test_account_identifiers_of_a_bank_that_simulates_faults_are_unique(bank: BankName) -> None:
     found = [account for customer in CUSTOMERS[bank].values() for account in customer.accounts]
     for member in ("account_id", "number", "iban"):
         assert len({getattr(account, member) for account in found}) == len(found)
@@ -234,7 +234,7 @@ def test_a_consent_can_be_revoked_despite_any_fault(connected: Causeway, bank: s
 
 
 @each_bank
-def test_a_customer_without_accounts_has_an_empty_list_and_404_for_an_approved_account(
+def test_a_customer_without_accounts_gets_an_empty_list_and_404_for_an_approved_account(
     connected: Causeway, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "no-accounts")

@@ -1,4 +1,4 @@
-"""A PSU completes an authorization journey once, in the browser that started it, before it expires."""
+"""A PSU can complete an authorization only once, before it expires, and only in the browser that started it."""
 
 import re
 
@@ -49,7 +49,7 @@ def test_concurrent_submissions_send_one_consent(bank: SingleBank) -> None:
     assert browser.open(refresh[1].replace("&amp;", "&")).location == done.location
 
 
-def test_reopening_a_finished_journey_does_not_send_the_code_again(bank: SingleBank) -> None:
+def test_reopening_a_finished_authorization_does_not_send_the_code_again(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     address = browser.page.url
     location = browser.confirm().location
@@ -90,7 +90,7 @@ def test_an_interrupted_consent_submission_can_be_retried_after_a_delay(
     assert first["X-Request-Id"] == second["X-Request-Id"]
 
 
-def test_a_rejected_consent_shows_the_error_and_a_link_back(bank: SingleBank) -> None:
+def test_a_rejected_consent_shows_the_error_and_a_cancel_link(bank: SingleBank) -> None:
     error = (
         {"error_code": 4301, "message": "expired"}
         if bank.profile.version == 1
@@ -113,7 +113,7 @@ def test_a_rejected_consent_shows_the_error_and_a_link_back(bank: SingleBank) ->
 # -- whose journey
 
 
-def test_a_journey_is_valid_only_in_the_browser_that_started_it(bank: SingleBank) -> None:
+def test_an_authorization_is_valid_only_in_the_browser_that_started_the_authorization(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     thief = bank.browser()
     thief.page = browser.page
@@ -126,7 +126,7 @@ def test_a_journey_is_valid_only_in_the_browser_that_started_it(bank: SingleBank
     assert browser.confirm().status == 303
 
 
-def test_two_journeys_in_one_browser_are_independent(bank: SingleBank) -> None:
+def test_two_authorizations_in_one_browser_are_independent(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank), 1)
     first = browser.page
     browser.at_confirmation(customer(bank), 2)
@@ -135,7 +135,7 @@ def test_two_journeys_in_one_browser_are_independent(bank: SingleBank) -> None:
     assert browser.confirm().status == 303
 
 
-def test_a_journey_expires_after_30_minutes(bank: SingleBank) -> None:
+def test_an_authorization_expires_after_30_minutes(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.clock.advance(journeys.LIFETIME)
     page = browser.confirm()
@@ -143,7 +143,7 @@ def test_a_journey_expires_after_30_minutes(bank: SingleBank) -> None:
     assert "This session is over" in page.text
 
 
-def test_a_journey_whose_storage_key_was_lost_has_expired(bank: SingleBank) -> None:
+def test_an_authorization_whose_storage_key_was_lost_is_shown_as_expired(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)
@@ -156,7 +156,7 @@ def test_a_form_of_another_site_returns_403(bank: SingleBank) -> None:
         assert reply.status == 403
 
 
-def test_the_journey_cookie_is_httponly_and_samesite_lax(bank: SingleBank) -> None:
+def test_the_authorization_cookie_is_httponly_and_samesite_lax(bank: SingleBank) -> None:
     reply = bank.call("GET", bank.request_url())
     cookie = reply.headers["set-cookie"]
     assert f"Path=/demo-bank/{bank.profile.name};" in cookie
@@ -171,7 +171,7 @@ def test_a_malformed_form_returns_404(bank: SingleBank, body: bytes) -> None:
         assert bank.call("POST", bank.domain + place, body).status == 404
 
 
-def test_a_step_of_the_journey_cannot_be_skipped(bank: SingleBank) -> None:
+def test_a_step_of_the_authorization_cannot_be_skipped(bank: SingleBank) -> None:
     browser = bank.browser().arrive()
     address = browser.page.url
     for place in ("/choose", "/confirm"):

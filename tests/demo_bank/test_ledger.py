@@ -1,4 +1,4 @@
-"""The ledger: the balance equals the sum of the entries in the current month, the next month, and a year later."""
+"""Tests of the ledger: the balance equals the sum of the entries in this month, in the next month, and a year later."""
 
 from chalicelib.demo_bank import ledger
 from chalicelib.demo_bank.banks import get_bank

@@ -1,4 +1,4 @@
-"""Loaded customers at both banks: balances, transactions and payments in their currencies, and deletion."""
+"""Tests of loaded customers at both banks: balances, transactions and payments in several currencies, and deletion."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -29,7 +29,7 @@ SALARY = recurring_rule("month", "900.000", day=25)
 
 @pytest.fixture(autouse=True)
 def noor(bank: SingleBank) -> CustomerAccount:
-    """Load a customer with dinars, yen and the bank's own currency. Return the first account."""
+    """Load a customer with accounts in dinars, yen and the bank's default currency. Return the first account."""
     own = account("61000003", currency=bank.currency, balance="100.00")
     kuwaiti = account(transactions=LISTED, rules=[SALARY])
     yen = account("61000002", currency="JPY", balance="250000")
@@ -46,7 +46,9 @@ def accounts(bank: SingleBank) -> tuple[CustomerAccount, ...]:
 
 
 def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
-    """Return the balances as strings: booked in version 1, booked and available in version 2."""
+    """Return the balances as strings: the booked balance in version 1, the booked and the available balance in version
+    2.
+    """
     if bank.profile.version == 1:
         found = bank.ask("/account_balance", {"account_id": of.account_id}, given)["accounts"]
         return [str(each["balance"]) for each in found]
@@ -94,7 +96,7 @@ def test_the_opening_balance_of_an_account_opened_today_equals_the_file_balance(
     }
 
 
-def test_transactions_are_pending_before_they_are_booked(bank: SingleBank, noor: CustomerAccount) -> None:
+def test_transactions_are_pending_until_the_booking_date(bank: SingleBank, noor: CustomerAccount) -> None:
     given = bank.token("noor")
     found = transactions(bank, given, noor)
     assert sorted(found) == sorted(
@@ -113,7 +115,7 @@ def test_transactions_are_pending_before_they_are_booked(bank: SingleBank, noor:
     assert (later["-1.000"], later["2.000"], later["-5.000"]) == (False, False, True)
 
 
-def test_the_accounts_of_a_loaded_customer_are_listed(bank: SingleBank) -> None:
+def test_the_account_list_contains_the_accounts_of_a_loaded_customer(bank: SingleBank) -> None:
     path = "/accounts" if bank.profile.version == 1 else "/v2_accounts"
     found = bank.ask(path, {}, bank.token("noor"))["accounts"]
     assert [each["currency"] for each in found] == ["KWD", "JPY", bank.currency]
@@ -121,7 +123,7 @@ def test_the_accounts_of_a_loaded_customer_are_listed(bank: SingleBank) -> None:
 
 
 @pytest.mark.parametrize(("amount", "enough"), [("3041.410", True), ("3041.411", False)])
-def test_available_funds_are_compared_to_the_last_decimal(
+def test_available_funds_are_compared_with_the_precision_of_the_currency(
     bank: SingleBank, noor: CustomerAccount, amount: str, enough: bool
 ) -> None:
     if bank.profile.version == 1:
@@ -209,7 +211,7 @@ def test_a_payment_changes_the_balance_of_a_loaded_customer(bank: SingleBank) ->
     assert ("-12.50", False) in transactions(bank, given, own)
 
 
-def test_payments_before_the_balance_on_date_are_included_in_the_loaded_balance(bank: SingleBank) -> None:
+def test_payments_before_the_date_of_the_loaded_balance_are_included_in_the_balance(bank: SingleBank) -> None:
     own = accounts(bank)[2]
     bank.at_confirmation(paying(bank), "noor").pay()
     bank.clock.advance(20)
@@ -364,7 +366,7 @@ def test_deleting_a_customer_ends_their_session(bank: SingleBank) -> None:
 
 
 @pytest.mark.parametrize("change", ["deleted", "other accounts"])
-def test_deleting_a_customer_or_account_ends_the_journey(bank: SingleBank, change: str) -> None:
+def test_deleting_a_customer_or_account_ends_the_authorization(bank: SingleBank, change: str) -> None:
     browser = bank.browser().at_confirmation("noor", accounts=1)
     if change == "deleted":
         loading.delete(bank, ["noor"])
@@ -378,7 +380,7 @@ def test_deleting_a_customer_or_account_ends_the_journey(bank: SingleBank, chang
 # -- many
 
 
-def test_sign_in_pages_list_the_first_customers_and_the_number_of_others(bank: SingleBank) -> None:
+def test_sign_in_pages_list_the_first_customers_and_the_number_of_further_customers(bank: SingleBank) -> None:
     for start in range(0, 120, 40):
         people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
         loading.load(bank, customer_file(*people))

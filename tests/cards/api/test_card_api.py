@@ -30,7 +30,7 @@ def card_id(issuer: Issuer) -> int:
     return issuer.card_in("A").card_id
 
 
-def test_post_returns_the_answer_of_an_action_as_json(issuer: Issuer, card_id: int) -> None:
+def test_post_returns_the_response_of_an_action_as_json(issuer: Issuer, card_id: int) -> None:
     answer = post(issuer, "/api", "getCardStatus", card_id=card_id)
 
     assert answer.status == 200
@@ -39,7 +39,7 @@ def test_post_returns_the_answer_of_an_action_as_json(issuer: Issuer, card_id: i
     assert answer.text == '{"status":"success","duplicated":0,"data":{"card_status":"A"}}'
 
 
-def test_the_answer_contains_the_request_id_of_the_caller(issuer: Issuer, card_id: int) -> None:
+def test_the_response_contains_the_request_id_of_the_caller(issuer: Issuer, card_id: int) -> None:
     given = str(uuid.uuid4())
     body = jsontext.dumps(issuer.body("getCardStatus", card_id=card_id)).encode()
 
@@ -48,7 +48,7 @@ def test_the_answer_contains_the_request_id_of_the_caller(issuer: Issuer, card_i
     assert answer.headers["x-request-id"] == given
 
 
-def test_every_error_in_a_body_returns_200(issuer: Issuer) -> None:
+def test_every_error_that_the_body_reports_has_http_status_200(issuer: Issuer) -> None:
     for members, code in (
         ({"card_id": 987654321}, 3002),
         ({"card_id": []}, 2002),
@@ -80,7 +80,7 @@ def test_every_method_except_post_returns_405(issuer: Issuer, path: str, method:
     assert answer.body["status"] == "error"
 
 
-def test_the_simulator_accepts_its_own_actions_only(issuer: Issuer, card_id: int) -> None:
+def test_the_simulator_accepts_only_simulator_actions(issuer: Issuer, card_id: int) -> None:
     purchase: dict[str, Any] = {"card_id": card_id, "transaction_type": 39, "amount": 0, "currency_ison": 978}
 
     answer = post(issuer, "/simulator", "simulateAuthorization", **purchase)

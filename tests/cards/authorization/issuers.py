@@ -1,4 +1,4 @@
-"""A programme with a rule for every decline reason, and helpers that read the decisions about cards.
+"""A card programme with a rule for every decline reason, and helpers that read authorization decisions.
 
 Rates and fees are the same as in ``shops``. By default, a card can be used everywhere and has no limits and no risk
 rules. The groups in this module add restrictions.
@@ -22,17 +22,23 @@ SUSPICIOUS, NOTIFY, TO_RISK, TO_SUSPENDED, REJECT = RISK_ACTIONS
 AMERICA = 840
 
 ANYWHERE, NO_CASH, AUTHENTICATED = 601, 602, 603
-"""Usage groups: everything; neither cash, gambling (7995) nor America; online with 3-D Secure only."""
+"""Usage groups. ``ANYWHERE`` permits every use. ``NO_CASH`` blocks cash, gambling (7995) and the United States.
+``AUTHENTICATED`` requires 3-D Secure for online purchases.
+"""
 UNWATCHED, WATCHED, WATCHED_TOO = 401, 402, 403
-"""Risk groups; the rules of the latter two are by merchant category, as below."""
+"""Risk groups. ``UNWATCHED`` has no rules. The rules of the other groups apply to merchant categories."""
 OF_MCC = {"1001": SUSPICIOUS, "1002": NOTIFY, "1003": TO_RISK, "1004": TO_SUSPENDED, "1005": REJECT}
-"""The action of each rule that goes by category alone."""
+"""The actions of the rules that check only the merchant category."""
 ALL_AT_ONCE, THIRD_TIME, LARGE = "1006", "1007", "1008"
-"""Categories with all actions, with a rejection from the third attempt a day on, and with one above 10.00 EUR."""
+"""Merchant categories. The rule of ``ALL_AT_ONCE`` performs all actions. ``THIRD_TIME`` is rejected from the third
+attempt of a day. ``LARGE`` is rejected from 10.00 EUR.
+"""
 EACH_CARD, TWICE_A_DAY, ONE_COUNTRY = 203, 204, 205
-"""Limit groups of cards: 50.00 GBP a use, two uses, or one country a day."""
+"""Limit groups of cards: 50.00 GBP per use, two uses per day, and one country per day."""
 NEVER, EACH_ACCOUNT, EACH_HOLDER, TWICE_A_HOLDER = 206, 213, 223, 224
-"""No use at all; 60.00 GBP a use of an account, 70.00 of a holder; two uses a day of all cards of a holder."""
+"""Limit groups. ``NEVER`` permits no use. ``EACH_ACCOUNT`` permits 60.00 GBP per use of an account, ``EACH_HOLDER``
+permits 70.00 GBP per use by a holder, and ``TWICE_A_HOLDER`` permits two uses per day by a holder.
+"""
 
 
 def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
@@ -115,7 +121,7 @@ def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any)
 
 
 def advice(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """Send an advice of an approved purchase and return the answer."""
+    """Send an advice of an approved purchase and return the response data."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
     return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
 

@@ -1,4 +1,4 @@
-"""A programme with round rates, and helpers that send a merchant's messages through the simulator.
+"""A card programme with round rates, and helpers that send a merchant's messages through the simulator.
 
 A card has an account in pounds and optionally an account in euros. Each euro rate has a mark-up of 2.5 %, and the
 dollar rate has no mark-up. There is no rate between euros and yen, and no rate for the dinar. By default, a card has no
@@ -34,14 +34,18 @@ from tests.cards.stored_money import movements, transactions
 
 YEN, DINAR = 392, 414
 BLENDING, NOT_BLENDING = EVERYDAY, PREPAID
-"""Card programmes: whether the fee of a conversion is part of a transaction's amount."""
+"""Card programmes that include or do not include the conversion fee in a transaction's amount."""
 FREE, SEPARATE, BLENDED = 301, 302, 303
-"""Fee groups. A purchase costs 0.30 and 1 %, a refund 0.10, as transactions of their own; or 0.20 and 1 % within."""
+"""Fee groups. ``FREE`` has no fees. ``SEPARATE`` charges 0.30 GBP plus 1 % for a purchase and 0.10 GBP for a refund, as
+separate transactions. ``BLENDED`` adds 0.20 GBP plus 1 % to the amount of a purchase.
+"""
 NO_LIMITS = {"card_limit_group_id": 201, "account_limit_group_id": 211}
 LIMITED = {"card_limit_group_id": 202, "account_limit_group_id": 212}
-"""100.00 GBP, 5 uses and 2 countries a day, and 50.00 GBP back a week; 200.00 EUR a month and account."""
+"""Limit groups. The card has limits of 100.00 GBP, 5 uses and 2 countries per day, and of 50.00 GBP in credits per
+week. The account has a limit of 200.00 EUR in 30 days.
+"""
 A_DAY, COUNTRIES, BACK_A_WEEK, OF_ACCOUNT, OF_HOLDER = "202.1", "202.2", "202.3", "212.1", "221.1"
-"""The windows that count; the one of the holder counts for everybody."""
+"""The names of the limit windows. Every holder has the ``OF_HOLDER`` window."""
 
 _RATES = {
     (EUR, GBP): ("0.8", "2.5"),
@@ -77,7 +81,7 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
-    """Return the set-up file of this programme, for an existing or a new programme manager."""
+    """Return the set-up file of the programme, for an existing or a new programme manager."""
     accounts = {
         "currencies": [EUR, GBP],
         "fee_group_ids": [FREE],
@@ -136,25 +140,25 @@ class Shop:
         return self.card.card_id
 
     def authorize(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Request a purchase, check that it is approved and return the answer."""
+        """Request a purchase, check that the purchase is approved, and return the response data."""
         answer = self.request_authorization(amount, currency, **members)
         assert answer["response_code"] == "00", answer
         return answer
 
     def request_authorization(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Request a purchase and return the answer."""
+        """Request a purchase and return the response data."""
         least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
         return self.issuer.data("simulateAuthorization", **least | members)
 
     def increment(self, link: str, amount: int) -> Any:
-        """Request an increment and return the answer."""
+        """Request an increment and return the response data."""
         return self.issuer.data("simulateIncrement", trans_link=link, amount=amount)
 
     def reverse(self, link: str, amount: int | None = None) -> Any:
         return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
     def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Clear the authorization ``link``.
+        """Clear the authorization with the link ``link``.
 
         If ``link`` is missing, clear an unauthorized purchase. Return the transaction.
         """
@@ -164,7 +168,7 @@ class Shop:
         return _succeeded(self.submit("simulateRefund", link, amount, currency, **members))
 
     def submit(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
-        """Send a clearing or a refund and return the answer, which may be an error."""
+        """Send a clearing or a refund and return the response, which may be an error."""
         least = {"card_id": self.card_id} if link is None else {"trans_link": link}
         return self.issuer.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
 
@@ -229,7 +233,7 @@ class Holder(Shop):
         return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
     def limit_usage(self, *windows: str) -> list[tuple[int, int]]:
-        """Return the count and the amount of each limit window. A missing window has zeros."""
+        """Return the count and the amount of each limit window. The values of a missing window are zero."""
         found = self._windows()
         return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
 

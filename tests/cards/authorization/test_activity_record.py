@@ -28,7 +28,7 @@ from tests.kit.tables import KILOBYTE, item_size
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250
 NOW = 1_772_442_000
-"""The first time of an issuer's clock: 2026-03-02, 09:00 UTC."""
+"""The initial time of an issuer's clock: 2026-03-02, 09:00 UTC."""
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,12 @@ def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
 
 
 def members(row: Item) -> Item:
-    """Return a row without its key and its writer."""
+    """Return a row without its key attributes and without ``written_by``."""
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
 def advice(card: Holder, amount: int, code: str = "00") -> Any:
-    """Send an advice and return the answer."""
+    """Send an advice and return the response data."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
     return card.issuer.data("simulateAdvice", response_code=code, **use)
 
@@ -228,7 +228,7 @@ def test_a_row_lists_the_fired_risk_rules(issuer: Issuer) -> None:
 
 @pytest.mark.parametrize("code", RESPONSE_CODES)
 @pytest.mark.parametrize("kind", AUTHORIZE_TYPES)
-def test_only_approved_messages_are_actual_and_only_releases_are_reversals(kind: int, code: str) -> None:
+def test_only_approvals_have_the_actual_flag_and_only_releases_have_the_reversal_flag(kind: int, code: str) -> None:
     said = message(kind=kind, code=code).members(NOW)
 
     assert said["actual"] == (1 if code in ("00", "10") else 0)
@@ -339,7 +339,7 @@ def test_an_inquiry_row_has_the_requested_amount_and_no_held_amount(issuer: Issu
 # -- in which lists
 
 
-def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(issuer: Issuer) -> None:
+def test_the_activity_list_has_every_message_and_the_authorizes_list_only_approvals(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(40_00)["trans_link"])
     card.request_authorization(100_00)
@@ -376,7 +376,7 @@ def test_activity_lists_every_message_and_financial_authorizes_lists_approvals(i
     assert [row["part"].partition("#")[2] for row in listed] == [row["part"].partition("#")[2] for row in expected]
 
 
-def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_its_number(issuer: Issuer) -> None:
+def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_the_message_number(issuer: Issuer) -> None:
     cards = [new_holder(issuer, 100_00) for _ in range(2)]
     links = [str(card.authorize(1_00)["trans_link"]) for card in cards for _ in range(10)]
     cards[0].request_authorization(500_00)
@@ -423,7 +423,7 @@ def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
 
 
 def everything_listed(card: Holder) -> list[tuple[int, int]]:
-    """Return times and numbers of all messages and transactions listed for a card, in order."""
+    """Return the times and numbers of all messages and transactions in a card's lists, in order."""
     transactions = [(row["at"], row["id"]) for row in rows(card, timeline(None, card.card_id))]
     return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
 

@@ -1,4 +1,4 @@
-"""Tests of authorizations on slow storage: the network gets code 91 in time, and records stay complete and unique."""
+"""Tests of authorizations on slow storage: the network gets code 91 in time, and records remain complete and unique."""
 
 import base64
 import contextlib
@@ -35,7 +35,7 @@ from tests.openbanking.faults import items
 
 @dataclass
 class SlowEngine:
-    """A server that receives storage calls and answers them only in ``carry_out``.
+    """A server that receives storage calls, does not respond, and executes the calls only in ``carry_out``.
 
     ``made`` lists the received operations. ``arrived`` is called for each received operation.
     """
@@ -46,7 +46,7 @@ class SlowEngine:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def carry_out(self) -> list[int]:
-        """Execute the received calls, at least one, and return their HTTP status codes."""
+        """Wait for at least one storage call, execute all received calls and return their HTTP status codes."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
             waiting, self._waiting = self._waiting, []
@@ -81,10 +81,10 @@ def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
 def slow_engine(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0
 ) -> Iterator[SlowEngine]:
-    """Redirect the ``held`` storage calls to a server that does not answer. Each call advances the clock by
+    """Redirect the ``held`` storage calls to a server that does not respond. Each call advances the clock by
     ``seconds``.
 
-    The client times out after a moment.
+    The client times out after 0.05 seconds.
     """
     engine, store = SlowEngine(partial(issuer.clock.advance, seconds)), issuer.hub.store
     over_http = store.send
@@ -143,7 +143,7 @@ def work(issuer: Issuer) -> list[str]:
 
 
 def listed(user: Holder) -> list[tuple[str, int]]:
-    """Return response code and type of the card's reported messages, without the first message."""
+    """Return the response codes and types of a card's reported messages, except the first message."""
     user.issuer.hub.cards.call(expire_holds)
     user.issuer.clock.advance(20)
     span = {"date_from": 0, "date_to": user.issuer.clock.time(), "item_count": 100}
@@ -170,7 +170,7 @@ def test_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Holder) -
     assert left_over(user) == NOTHING_USED
 
 
-def test_a_worker_reverses_an_approval_that_storage_commits_after_the_answer(user: Holder) -> None:
+def test_a_worker_reverses_an_approval_that_storage_commits_after_the_response(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
@@ -209,7 +209,7 @@ def test_storage_rejects_a_transaction_after_the_worker_recorded_the_decline(use
     assert listed(user) == [("91", 1)]
 
 
-def test_a_request_declines_its_lost_transaction_and_storage_rejects_a_late_write(user: Holder) -> None:
+def test_a_request_with_a_lost_transaction_is_declined_and_its_late_write_is_rejected(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, first("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference)
@@ -225,7 +225,7 @@ def test_a_request_declines_its_lost_transaction_and_storage_rejects_a_late_writ
 
 
 @pytest.mark.parametrize("with_reference", [False, True])
-def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Holder, with_reference: bool) -> None:
+def test_an_approval_is_returned_although_the_storage_response_was_lost(user: Holder, with_reference: bool) -> None:
     reference = {"request_reference_id": user.issuer.reference()} if with_reference else {}
     with SlowStorage(user.issuer, first("applied", TRANSACTION)) as storage:
         answer = ask(user, **reference)
@@ -239,7 +239,7 @@ def test_an_approval_is_returned_after_its_storage_answer_was_lost(user: Holder,
     assert authorizes(user) == [answer.data["authorize_id"]]
 
 
-def test_a_metric_counts_a_decline_that_the_queue_rejects_and_its_hold_expires(
+def test_a_decline_that_the_queue_rejects_is_counted_in_a_metric_and_the_hold_expires(
     user: Holder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
@@ -304,7 +304,7 @@ def test_a_worker_finds_a_card_by_its_number(user: Holder) -> None:
 
 
 @pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
-def test_a_worker_stores_only_the_answer_for_an_unknown_card(user: Holder, unknown: dict[str, Any]) -> None:
+def test_a_worker_stores_only_the_response_for_an_unknown_card(user: Holder, unknown: dict[str, Any]) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)
@@ -407,7 +407,7 @@ def test_database_read_timeouts_return_91(user: Holder, monkeypatch: pytest.Monk
     assert listed(user) == [("91", 1)]
 
 
-def test_a_database_that_commits_late_leaves_no_hold(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_database_commit_leaves_no_hold(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
     reference = user.issuer.reference()
     with slow_engine(user.issuer, monkeypatch, TRANSACTION) as engine:
         monkeypatch.setattr(user.issuer.hub.store, "pause", lambda seconds: user.issuer.clock.advance(1))

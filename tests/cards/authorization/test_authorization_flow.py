@@ -1,4 +1,4 @@
-"""Tests of simulateAuthorization: held amounts, limit counts, records and answers."""
+"""Tests of simulateAuthorization: held amounts, limit counts, records and responses."""
 
 from dataclasses import replace
 from typing import Any
@@ -156,7 +156,7 @@ def test_a_decline_is_recorded_and_changes_no_balance_and_no_limit(strict_issuer
 
 
 @pytest.mark.parametrize(("currency", "shown"), [(GBP, GBP), (EUR, EUR), (USD, GBP)])
-def test_a_decline_returns_the_balance_of_the_account_in_the_currency(
+def test_a_decline_returns_the_balance_of_the_account_in_the_purchase_currency(
     strict_issuer: Issuer, currency: int, shown: int
 ) -> None:
     user = cardholder_with_euros(strict_issuer)
@@ -199,7 +199,7 @@ def test_an_authorization_uses_the_account_in_the_purchase_currency_or_the_first
     assert user.balances(user.euros) == (50_00, 10_00, 0, 40_00)
 
 
-def test_insufficient_funds_in_the_currency_return_51_despite_another_account(strict_issuer: Issuer) -> None:
+def test_insufficient_funds_return_51_although_an_account_in_another_currency_has_funds(strict_issuer: Issuer) -> None:
     user = cardholder_with_euros(strict_issuer)
 
     answer = user.request_authorization(50_01, EUR)
@@ -222,7 +222,7 @@ def test_a_foreign_purchase_without_auto_conversion_returns_57(strict_issuer: Is
     assert user.balances()[1] == (8_20 if auto_conversion else 0)
 
 
-def test_a_conversion_mark_up_is_held_blended_or_separate(strict_issuer: Issuer) -> None:
+def test_a_hold_includes_a_blended_or_separate_conversion_mark_up(strict_issuer: Issuer) -> None:
     blending, apart = cardholder(strict_issuer), cardholder(strict_issuer, card_program_id=NOT_BLENDING)
 
     within, beside = (each.request_authorization(10_00, EUR) for each in (blending, apart))

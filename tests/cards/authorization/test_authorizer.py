@@ -180,7 +180,7 @@ WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
     },
     "N7": {"a wrong CVC2": lambda issuer: with_wrong_cvc2(cardholder(issuer))},
 }
-"""Each code with what brings it about."""
+"""The cases that cause each response code."""
 
 
 def test_every_response_code_of_the_network_has_a_case() -> None:
@@ -188,7 +188,7 @@ def test_every_response_code_of_the_network_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(("expected", "way"), [(each, way) for each, ways in WAYS.items() for way in ways])
-def test_each_case_returns_its_response_code(strict_issuer: Issuer, expected: str, way: str) -> None:
+def test_each_case_returns_the_expected_response_code(strict_issuer: Issuer, expected: str, way: str) -> None:
     assert WAYS[expected][way](strict_issuer) == expected
 
 
@@ -207,7 +207,7 @@ def test_each_case_returns_its_response_code(strict_issuer: Issuer, expected: st
         ({"auto_conversion": 0}, {}),
     ],
 )
-def test_a_purchase_just_within_the_rules_is_approved(
+def test_a_purchase_at_the_boundary_of_a_rule_is_approved(
     strict_issuer: Issuer, members: dict[str, Any], more: dict[str, Any]
 ) -> None:
     assert code(cardholder(strict_issuer, **members), **more) == "00"
@@ -313,7 +313,7 @@ def test_only_approvals_count_in_limits(card_data: CardData, user: Holder) -> No
         assert bool(tally.current(changed.card_context.of_card).windows) is counted
 
 
-def test_declines_51_61_and_59_carry_the_charge(card_data: CardData, user: Holder) -> None:
+def test_declines_with_code_51_59_or_61_include_the_charge(card_data: CardData, user: Holder) -> None:
     attempt = attempt_of(user).asking(currency=EUR)
     known = {
         "51": attempt.of_account(settled=0),
@@ -332,7 +332,7 @@ def test_declines_51_61_and_59_carry_the_charge(card_data: CardData, user: Holde
 
 
 def total(attempt: Attempt, amount: int) -> int:
-    """Return the total of an amount with fees and conversion."""
+    """Return an amount including fees and conversion."""
     card_context, asked = attempt.card_context, attempt.asked
     party = card_context.posting_context(card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)

@@ -1,4 +1,4 @@
-"""Tests of PIN, CVC2 and expiry: a wrong entry is counted if it is verified, even if another check declines."""
+"""Tests of PIN, CVC2 and expiry: a wrong entry is counted if the entry is verified, even if another check declines."""
 
 from dataclasses import replace
 from typing import Any
@@ -54,7 +54,7 @@ def test_a_correct_pin_resets_the_pin_tries_of_a_declined_purchase(strict_issuer
         ({"pin": "0000", "amount": 200_00}, "55", 1, 0),
     ],
 )
-def test_a_wrong_pin_or_cvc2_counts_only_if_verified(
+def test_a_wrong_pin_or_cvc2_is_counted_only_if_the_value_was_verified(
     strict_issuer: Issuer, members: dict[str, Any], expected: str, tries: int, wrong_cvc2s: int
 ) -> None:
     user = cardholder(strict_issuer)

@@ -267,7 +267,7 @@ def test_clearing_or_refunding_an_inquiry_returns_4008(issuer: Issuer) -> None:
 # -- without an authorization
 
 
-def test_a_clearing_without_authorization_is_booked_under_its_own_link(issuer: Issuer) -> None:
+def test_a_clearing_without_authorization_is_booked_with_a_new_link(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
 
     first, second = (card.clear(None, 30_00, merchant_name="Toll", merchant_country_ison=FRANCE) for _ in range(2))
@@ -304,7 +304,7 @@ def test_an_unauthorized_foreign_clearing_without_auto_conversion_returns_5003(i
     assert card.clear(None, 10_00, GBP)["holder_amount"] == 10_00
 
 
-def test_a_clearing_debits_its_authorizations_account_although_a_newer_account_exists(issuer: Issuer) -> None:
+def test_a_clearing_debits_the_authorized_account_although_a_newer_account_exists(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = link_of(card.authorize(10_00, EUR))
     members = {"currency_ison": EUR, "holder_id": card.card.holder_id, "cards": [card.card_id]}
@@ -376,7 +376,7 @@ def test_a_clearing_in_another_currency_releases_its_converted_share(issuer: Iss
     assert card.limit_usage(A_DAY) == [(1, 30_00)]
 
 
-def test_a_clearing_without_a_rate_to_the_account_returns_5003(issuer: Issuer) -> None:
+def test_a_clearing_without_a_rate_to_the_account_currency_returns_5003(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = link_of(card.authorize(10_00))
     before = card.record(link)
@@ -425,7 +425,7 @@ def test_a_clearing_that_converts_to_zero_releases_and_counts_no_amount(issuer: 
 # -- fees
 
 
-def test_separate_fees_of_a_clearing_are_their_own_transactions(issuer: Issuer) -> None:
+def test_separate_fees_of_a_clearing_are_booked_as_separate_transactions(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE)
     link = link_of(card.authorize(25_00, merchant_country_ison=FRANCE))
 
@@ -494,7 +494,7 @@ def test_a_clearing_uses_the_fees_and_rates_of_the_clearing_time(issuer: Issuer)
 # -- where it is collected
 
 
-def test_merchant_data_of_a_clearing_override_those_of_the_authorization(issuer: Issuer) -> None:
+def test_merchant_data_of_a_clearing_override_the_data_of_the_authorization(issuer: Issuer) -> None:
     card = new_holder(issuer)
     said: dict[str, Any] = {"mcc": "5411", "merchant_name": "Shop", "merchant_id": "S1", "terminal_id": "T1"}
     link = link_of(card.authorize(25_00, merchant_country_ison=FRANCE, **said))
@@ -540,7 +540,7 @@ def test_limits_count_an_authorization_once_with_its_cleared_and_held_amount(
     assert card.counted_countries() == {FRANCE: 1}
 
 
-def test_clearings_without_authorization_count_beyond_the_limits(issuer: Issuer) -> None:
+def test_clearings_without_authorization_are_counted_even_above_the_limits(issuer: Issuer) -> None:
     card = new_holder(issuer, 500_00, **LIMITED)
 
     for country in (FRANCE, GERMANY, BRITAIN, FRANCE, GERMANY, BRITAIN):
@@ -637,7 +637,7 @@ def test_a_clearing_with_an_unknown_link_or_card_or_invalid_members_is_rejected(
     assert card.hold(link) == ("H", 11_00, 11_00)
 
 
-def test_a_duplicate_clearing_returns_the_first_answer_and_books_once(issuer: Issuer) -> None:
+def test_a_duplicate_clearing_returns_the_first_response_and_is_booked_once(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     reference = issuer.reference()
 
@@ -691,7 +691,7 @@ def test_reversal_expiry_and_increment_after_a_concurrent_clearing_return_4008(i
     assert card.balances() == (70_00, 0, 0, 70_00)
 
 
-def test_a_clearing_after_a_concurrent_reversal_releases_the_rest(issuer: Issuer) -> None:
+def test_a_clearing_after_a_concurrent_reversal_releases_the_remaining_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = link_of(card.authorize(40_00))
 

@@ -1,4 +1,4 @@
-"""Tests of simulateDispute: the disputed amount is credited at once and reserved until the dispute is won or lost."""
+"""Tests of simulateDispute: the disputed amount is credited immediately and reserved until the dispute ends."""
 
 import itertools
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def issuer(issuer: Issuer) -> Iterator[Issuer]:
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """Clear a purchase without authorization and return the answer."""
+    """Clear a purchase without authorization and return the transaction."""
     return card.clear(None, amount, currency, **members)
 
 
@@ -130,7 +130,7 @@ def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(issuer
         assert network["auth_code"] == first["network"]["auth_code"]
 
 
-def test_a_won_dispute_lists_no_transaction(issuer: Issuer) -> None:
+def test_a_won_dispute_adds_no_transaction(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     card.dispute(bill)
@@ -179,7 +179,7 @@ def test_ending_a_dispute_with_a_different_amount_returns_2005(issuer: Issuer) -
     assert card.balances()[2] == 0
 
 
-def test_a_dispute_of_a_transaction_worth_zero_moves_no_money(issuer: Issuer) -> None:
+def test_a_dispute_of_a_zero_amount_transaction_moves_no_money(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 1, YEN)["transaction_id"]
 
@@ -360,7 +360,7 @@ def test_a_lost_dispute_may_overdraw_the_account(issuer: Issuer) -> None:
 # -- others are faster
 
 
-def test_two_concurrent_disputes_credit_once(issuer: Issuer) -> None:
+def test_two_concurrent_disputes_credit_the_amount_once(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
 
@@ -372,7 +372,7 @@ def test_two_concurrent_disputes_credit_once(issuer: Issuer) -> None:
     assert (codes, card.balances()) == ([4008, 4002], (70_00, 0, 0, 70_00))
 
 
-def test_a_concurrent_refund_and_dispute_credit_once(issuer: Issuer) -> None:
+def test_a_concurrent_refund_and_dispute_credit_the_amount_once(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill, other = bought(card, 30_00), bought(card, 20_00)
 

@@ -101,7 +101,7 @@ def test_clearing_reversal_and_declined_increment_do_not_extend_a_hold(issuer: I
     assert card.balances() == (90_00, 0, 0, 90_00)
 
 
-def test_cleared_reversed_and_expired_holds_leave_the_due_index(issuer: Issuer) -> None:
+def test_cleared_reversed_and_expired_holds_are_removed_from_the_due_time_index(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     links = links_of_holds(card, 10_00, 10_00, 10_00)
     declined = card.request_authorization(500_00)
@@ -223,7 +223,7 @@ def test_the_job_logs_the_number_of_released_holds(issuer: Issuer, lines: Lines)
 # -- what is in the way
 
 
-def test_a_failed_release_retries_after_a_minute_while_other_holds_expire(
+def test_a_failed_release_is_retried_after_a_minute_while_other_holds_expire(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     card = new_holder(issuer, 100_00)
@@ -326,7 +326,7 @@ def test_a_hold_of_a_concurrently_debited_account_expires_in_the_next_run(issuer
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_lost_storage_response_releases_a_hold_once(issuer: Issuer, applied: bool) -> None:
+def test_a_hold_is_released_once_although_the_storage_response_is_lost(issuer: Issuer, applied: bool) -> None:
     card = new_holder(issuer, 100_00)
     [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)

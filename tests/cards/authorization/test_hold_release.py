@@ -75,7 +75,7 @@ def test_successive_portions_add_up_to_the_whole_amount() -> None:
         assert held == 0
 
 
-def test_split_usage_divides_amounts_exactly_and_assigns_the_count_to_one_part() -> None:
+def test_split_usage_divides_amounts_exactly_and_adds_the_count_to_a_single_part() -> None:
     counted = {"key": "1.1", "start": 60, "amount": 101, "count": 1, "country": FRANCE}
     usage = {"card#1": [counted]}
     bare = {"key": "1.1", "start": 60, "count": 0}
@@ -91,7 +91,7 @@ def test_split_usage_divides_amounts_exactly_and_assigns_the_count_to_one_part()
     assert split_usage(None, 1, 2, with_count=True) == ({}, {})
 
 
-def test_join_usage_merges_windows_and_drops_empty_ones() -> None:
+def test_join_usage_merges_windows_and_removes_empty_windows() -> None:
     first = {"key": "1.1", "start": 60, "amount": 5, "count": 1, "country": FRANCE}
     more = {"key": "1.1", "start": 60, "amount": 7, "count": 0}
     later = {"key": "1.1", "start": 90, "amount": 1, "count": 0}
@@ -352,7 +352,7 @@ def test_reversing_an_inquiry_returns_4008(issuer: Issuer, transaction_type: int
 # -- what later messages leave
 
 
-def test_a_later_message_references_its_authorization_and_its_own_number_returns_3012(issuer: Issuer) -> None:
+def test_a_later_message_references_the_authorization_and_has_no_separate_link(issuer: Issuer) -> None:
     card = new_holder(issuer, access_level=40)
     asked = card.authorize(40_00)
     link = str(asked["trans_link"])

@@ -59,7 +59,7 @@ def test_an_increment_on_a_suspended_or_restricted_account_returns_62(strict_iss
 def test_an_increment_to_a_total_above_a_limit_returns_61(
     strict_issuer: Issuer, members: dict[str, Any], most: int
 ) -> None:
-    """Single-use limits apply to the total, because all increments belong to one use."""
+    """A single-use limit applies to the total, because an authorization and its increments are one use."""
     user = cardholder(strict_issuer, 1_000_00, **members)
     asked = user.authorize(most - 10_00)
 
@@ -83,7 +83,9 @@ def test_an_increment_checks_limits_before_the_balance(strict_issuer: Issuer) ->
 
 
 def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
-    """The fee is 0.30 plus 1 % of 20.00 GBP, charged once for two increments of 10.00."""
+    """The fee for the total of 20.00 GBP is 0.30 GBP plus 1 %, after an authorization and an increment of 10.00 GBP
+    each.
+    """
     user = cardholder(strict_issuer, 20_50, card_fee_group_id=SEPARATE)
     asked = user.authorize(10_00)
 

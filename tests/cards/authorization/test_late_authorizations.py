@@ -1,4 +1,4 @@
-"""Tests of authorizations during write conflicts: the network gets an answer in time, and records follow later."""
+"""Tests of authorizations during write conflicts: the network gets a response in time, and records are added later."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ from tests.kit.storage import record_transactions
 pytestmark = pytest.mark.dynamodb
 
 STEP = 0.15
-"""So many seconds each transaction takes that others are in the way of."""
+"""The seconds that a transaction takes when concurrent requests conflict with it."""
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
-    """Return the keys of all items of a card, of its account and of its holder that requests can change."""
+    """Return the keys of the items of a card, its account and its holder that concurrent requests can change."""
     holder = user.card.holder_id
     owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
     limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
 
 
 def overtake(user: Holder) -> None:
-    """Change all contended items, as a concurrent request does."""
+    """Change all contended items, to simulate a concurrent request."""
     for place in contended(user):
         members: Item | None = {"windows": {}} if place[1]["part"] == "limits" else None
         user.issuer.hub.store.update(*place, add={"version": 1}, set=members)
@@ -118,7 +118,7 @@ def listed(user: Holder, **members: Any) -> tuple[list[int], bool]:
     return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
 
 
-def test_an_authorization_blocked_for_two_seconds_returns_91_within_three(strict_issuer: Issuer) -> None:
+def test_an_authorization_blocked_for_two_seconds_returns_91_within_three_seconds(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, **LIMITED)
     reference = {"request_reference_id": strict_issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
@@ -265,7 +265,7 @@ def test_a_late_decline_sends_an_authorization_event(issuer: Issuer) -> None:
 # -- lists
 
 
-def test_a_late_decline_row_follows_the_rows_listed_before(strict_issuer: Issuer) -> None:
+def test_a_late_decline_row_follows_all_previously_listed_rows(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     first = user.authorize(1_00)["authorize_id"]
     with crowded(user):
@@ -322,7 +322,7 @@ def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(strict_issuer:
     assert listed(user) == ([late], False)
 
 
-def test_a_late_decline_cleared_before_its_listing_is_listed(strict_issuer: Issuer) -> None:
+def test_a_late_decline_that_is_cleared_early_is_listed(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     with crowded(user):
         late = user.request_authorization(2_00)

@@ -170,7 +170,7 @@ def test_a_clearing_without_authorization_is_refunded_by_its_link(issuer: Issuer
 
 @pytest.fixture(scope="module")
 def yen(issuer: Issuer) -> Issuer:
-    """Return an issuer with a rate that converts 60 yen to 37.8 pence, rounded to 38. The conversion has no costs."""
+    """Return an issuer with a rate without mark-up that converts 60 yen to 37.8 pence, rounded to 38."""
     made = content(rates={(YEN, GBP): ("0.0063", "0"), (EUR, GBP): ("0.8", "0")})
     loaded(issuer.hub, made)
     return issuer.with_credential("yen", manager=made["id"])
@@ -247,7 +247,7 @@ def test_two_concurrent_refunds_credit_no_more_than_the_purchase_debited(yen: Is
     assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
 
 
-def test_refunds_at_a_better_rate_credit_the_debited_amount_and_at_a_worse_rate_less(issuer: Issuer) -> None:
+def test_refunds_at_a_better_rate_credit_no_more_and_refunds_at_a_worse_rate_credit_less(issuer: Issuer) -> None:
     made = content(rates={(YEN, GBP): ("0.0063", "0")})
     loaded(issuer.hub, made)
     issuer = issuer.with_credential("moving", manager=made["id"])
@@ -381,7 +381,7 @@ def test_a_refund_that_converts_to_zero_credits_nothing(issuer: Issuer) -> None:
     assert card.balances() == (0, 0, 0, 0)
 
 
-def test_a_refund_is_booked_beyond_the_limits(issuer: Issuer) -> None:
+def test_a_refund_above_the_limits_is_booked(issuer: Issuer) -> None:
     card = new_holder(issuer, 200_00, **LIMITED)
     link = bought(card, 60_00)
 

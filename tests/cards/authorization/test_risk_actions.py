@@ -30,7 +30,7 @@ from tests.cards.events.event_listener import Listener
 from tests.cards.issuer import DAY, EUR, GBP, PIN, Issuer
 
 OF_RULE = 11
-"""``reason_code`` of what a risk rule has done."""
+"""The ``reason_code`` of a status change by a risk rule."""
 
 
 def watched(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
@@ -152,7 +152,7 @@ def test_a_risk_rule_replaces_the_reason_and_note_of_a_status(strict_issuer: Iss
     assert account["date_updated"] == later.issuer.clock.time()
 
 
-def test_a_risk_rule_acts_on_a_purchase_declined_for_funds(strict_issuer: Issuer) -> None:
+def test_a_risk_rule_applies_to_a_purchase_declined_for_insufficient_funds(strict_issuer: Issuer) -> None:
     user = watched(strict_issuer, 9_99)
 
     answer = user.request_authorization(10_00, mcc="1003", pin=PIN)
@@ -223,7 +223,9 @@ def test_a_risk_rule_ignores_attempts_with_a_wrong_pin_or_expiry(strict_issuer: 
     assert tries(user, {"pin": "0000"}, {"expiry_month": 4}, {}, {}, {}) == ["55", "54", "00", "00", "59"]
 
 
-def test_card_rules_count_attempts_per_card_and_account_rules_over_all_cards(strict_issuer: Issuer) -> None:
+def test_card_rules_count_attempts_per_card_and_account_rules_count_attempts_of_all_cards(
+    strict_issuer: Issuer,
+) -> None:
     one = watched(strict_issuer)
     strict_issuer.data("assignAccountToRiskRuleGroup", account_id=one.account, risk_rule_group_id=WATCHED_TOO)
     shared = {"account_id": [one.account], "account_owner_id": [one.card.holder_id], "holder_id": one.card.holder_id}

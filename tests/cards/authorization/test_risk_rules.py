@@ -1,4 +1,4 @@
-"""Tests of risk rules: values on both sides of every boundary, windows exact to the second, and combined actions."""
+"""Tests of risk rules: values at every boundary, windows with an accuracy of one second, and combined actions."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ class Card:
         return found
 
 
-def test_a_rule_without_criteria_always_fires_with_the_name_of_its_group_and_id() -> None:
+def test_a_rule_without_criteria_always_fires_with_the_ids_of_group_and_rule() -> None:
     card = Card(rule(12))
 
     assert card.tries() == FiredRules(("7.12",), (MARK,))
@@ -98,7 +98,7 @@ def test_an_amount_in_another_currency_is_converted_at_the_base_rate(amount: int
     assert bool(Card(rule(amount=100_00, amount_currency=EUR)).tries(amount, USD).rules) is fires
 
 
-def test_amount_rules_neither_fire_on_nor_count_amounts_without_a_rate() -> None:
+def test_amount_rules_ignore_amounts_without_an_exchange_rate() -> None:
     card = Card(rule(1, amount=0, amount_currency=EUR, count=1, duration=DAY), rule(2))
 
     assert card.tries(10**12, GBP) == FiredRules(("7.2",), (MARK,))
@@ -106,7 +106,7 @@ def test_amount_rules_neither_fire_on_nor_count_amounts_without_a_rate() -> None
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_rule_with_a_count_fires_on_the_attempt_after_the_count(count: int) -> None:
+def test_a_rule_with_a_count_fires_when_the_attempts_exceed_the_count(count: int) -> None:
     card = Card(rule(count=count, duration=DAY))
 
     found = [bool(card.tries().rules) for _ in range(count + 2)]
@@ -188,7 +188,7 @@ def test_no_rule_fires_without_a_risk_group() -> None:
 # -- beside limits
 
 
-def test_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -> None:
+def test_rule_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=1, duration=WEEK, country=US))
     yesterday, monday = TODAY - 24 * 3600, at("2026-08-10 00:00:00")
     counted = Window(TODAY, 2, 5, {str(FR): 2})
@@ -208,7 +208,7 @@ def test_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -> Non
     }
 
 
-def test_counting_a_limit_keeps_rule_windows_until_they_end() -> None:
+def test_counting_a_limit_keeps_rule_windows_until_the_windows_end() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2))
     card.tries()
     year = at("2026-01-01 00:00:00")

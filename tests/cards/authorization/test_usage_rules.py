@@ -35,7 +35,7 @@ def code(facts: TransactionAttributes = PURCHASE, eci_indicator: int | None = No
 
 @pytest.mark.parametrize("entry_mode", ENTRY_MODES)
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_group_that_blocks_nothing_permits_everything(entry_mode: int, transaction_type: int) -> None:
+def test_a_usage_group_without_restrictions_permits_every_use(entry_mode: int, transaction_type: int) -> None:
     facts = TransactionAttributes(transaction_type, EUR, entry_mode=entry_mode)
 
     assert decline_code(group(), facts, None) is None
@@ -62,7 +62,7 @@ def test_blocked_cash_declines_only_withdrawals_and_advances(transaction_type: i
     assert code(facts, blocked_channels=("cash",)) == ("57" if transaction_type in (1, 12) else None)
 
 
-def test_a_cash_withdrawal_by_chip_uses_both_channels() -> None:
+def test_a_cash_withdrawal_by_chip_uses_the_cash_and_the_chip_channel() -> None:
     facts = replace(PURCHASE, transaction_type=1)
 
     assert channels(facts) == {"cash", "chip"}
@@ -81,7 +81,9 @@ def test_blocked_merchant_categories_include_both_ends_of_a_range(mcc: int, said
 
 
 @pytest.mark.parametrize(("low", "high", "said"), [(0, 9999, "57"), (1, 9999, None), (0, 9998, None)])
-def test_a_missing_merchant_category_declines_only_if_all_are_blocked(low: int, high: int, said: str | None) -> None:
+def test_a_purchase_without_a_merchant_category_is_declined_only_if_all_are_blocked(
+    low: int, high: int, said: str | None
+) -> None:
     assert code(replace(PURCHASE, mcc=None), blocked_mccs=(MccRange(low, high),)) == said
 
 

@@ -1,6 +1,6 @@
-"""Tests of card data encryption: a ciphertext is random and valid only for its card and field.
+"""Tests of card data encryption: a ciphertext is random and valid only for one card and field.
 
-A card is found by a keyed hash of its number.
+The service looks up a card by a keyed hash of the card number.
 """
 
 from typing import get_args
@@ -18,8 +18,8 @@ from tests.kit.time import ManualClock
 PAN = "4111111111111111"
 within = settings(max_examples=30)
 TEXTS = st.text(min_size=1, max_size=127).map("§{}".format)
-"""Texts that stand nowhere else. Hypothesis also draws constants of the source code, such as addresses, and whatever is
-sealed as a password must not be found in any table when the tests end.
+"""Texts with the prefix §, which occur in no other data. Without the prefix, Hypothesis can also generate constants
+of the source code, such as addresses. When the tests end, no table may contain a text that was encrypted as a password.
 """
 
 
@@ -35,14 +35,16 @@ def data() -> CardData:
 
 @within
 @given(st.integers(1, 10**20), st.sampled_from(get_args(Sealed)), TEXTS)
-def test_a_sealed_value_opens_for_its_own_card_and_field(
+def test_an_encrypted_value_can_be_decrypted_for_its_card_and_field(
     data: CardData, card_id: int, field: Sealed, text: str
 ) -> None:
     assert data.open(card_id, field, data.seal(card_id, field, text)) == text
 
 
 @pytest.mark.parametrize(("card_id", "field"), [(1002, "pan"), (1001, "pin"), (100, "pan"), (10010, "pan")])
-def test_a_sealed_value_does_not_open_for_another_card_or_field(data: CardData, card_id: int, field: Sealed) -> None:
+def test_an_encrypted_value_cannot_be_decrypted_for_another_card_or_field(
+    data: CardData, card_id: int, field: Sealed
+) -> None:
     sealed = data.seal(1001, "pan", PAN)
 
     with pytest.raises(Unsealable) as refused:
@@ -50,7 +52,7 @@ def test_a_sealed_value_does_not_open_for_another_card_or_field(data: CardData, 
     assert PAN not in str(refused.value)
 
 
-def test_a_sealed_value_with_one_bit_changed_does_not_open(data: CardData) -> None:
+def test_an_encrypted_value_with_a_changed_bit_cannot_be_decrypted(data: CardData) -> None:
     sealed = data.seal(1001, "pin", "1902")
 
     for place in range(len(sealed)):
@@ -59,7 +61,7 @@ def test_a_sealed_value_with_one_bit_changed_does_not_open(data: CardData) -> No
             data.open(1001, "pin", altered)
 
 
-def test_sealing_a_pin_twice_gives_different_ciphertexts(data: CardData) -> None:
+def test_encrypting_a_pin_twice_gives_different_ciphertexts(data: CardData) -> None:
     assert len({data.seal(1001, "pin", "1902") for _ in range(20)}) == 20
 
 

@@ -43,7 +43,7 @@ def keys(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> CardKeys:
 
 @pytest.fixture
 def another(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> NewProcess:
-    """Return a function that returns the keys of another process."""
+    """Return a function that returns the card keys of a second process."""
     return lambda: CardKeys(secrets, kms, NAME, clock)
 
 
@@ -73,7 +73,7 @@ def test_a_parallel_initialisation_keeps_the_keys_of_the_first_operator(secrets:
     assert second.derive_key("purpose") == first.derive_key("purpose")
 
 
-def test_no_key_is_stored_in_clear(keys: CardKeys, secrets: FakeSecrets) -> None:
+def test_no_key_is_stored_in_plain_text(keys: CardKeys, secrets: FakeSecrets) -> None:
     stored = secrets.values[NAME]
 
     for key in (keys.cvk(1), keys.pvk(1), keys.derive_key("purpose")):
@@ -81,7 +81,7 @@ def test_no_key_is_stored_in_clear(keys: CardKeys, secrets: FakeSecrets) -> None
     assert set(secrets.get(NAME)) == {"lookup", "versions"}
 
 
-def test_every_key_differs_from_all_others(keys: CardKeys) -> None:
+def test_every_key_differs_from_all_other_keys(keys: CardKeys) -> None:
     keys.rotate()
     made = {keys.cvk(1), keys.cvk(2), keys.pvk(1), keys.pvk(2)}
 

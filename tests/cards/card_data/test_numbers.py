@@ -14,7 +14,7 @@ LENGTHS = st.integers(16, 19)
 
 
 @given(BINS, LENGTHS)
-def test_a_new_card_number_has_its_bin_its_length_and_a_valid_check_digit(bin: str, length: int) -> None:
+def test_a_new_card_number_has_the_configured_bin_and_length_and_a_valid_check_digit(bin: str, length: int) -> None:
     pan = numbers.new_pan(bin, length)
 
     assert pan.startswith(bin)

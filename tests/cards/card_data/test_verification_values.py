@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from chalicelib.cards.card_data import verification_values
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*TripleDES:cryptography.utils.CryptographyDeprecationWarning")
-"""psec asks for triple DES where it was before."""
+"""Ignore the warning that psec imports triple DES from a deprecated module."""
 
 COUNTED = "0123456789ABCDEFFEDCBA9876543210"
 CARD_VALUES = [
@@ -47,7 +47,8 @@ def test_pin_verification_values_match_published_examples(key: str, pan: str, in
 
 @given(KEYS, PANS, st.integers(2026, 2099), st.integers(1, 12))
 def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(key: bytes, pan: str, year: int, month: int) -> None:
-    """If the decimal digits run out, the service uses hexadecimal letters, as the card schemes require.
+    """If the ciphertext has too few decimal digits, the service also uses hexadecimal letters, as the card schemes
+    require.
 
     The psec package does not use letters.
     """
@@ -64,7 +65,7 @@ def test_a_pin_verification_value_matches_psec(key: bytes, pan: str, pin: str, i
     assert verification_values.pvv(key, pan, pin, index) == psec.pin.generate_visa_pvv(key, str(index), pin, pan)
 
 
-def test_decimalization_maps_letters_from_zero_when_decimal_digits_run_out() -> None:
+def test_decimalization_converts_letters_to_digits_when_decimal_digits_run_out() -> None:
     assert verification_values.decimal_digits(bytes.fromhex("abcdefabcdef1abc"), 3) == "101"
     assert verification_values.decimal_digits(bytes.fromhex("feedfacecafebabe"), 4) == "5443"
 

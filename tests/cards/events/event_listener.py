@@ -25,7 +25,9 @@ class Listener:
         return found
 
     def events(self, manager_id: int = MANAGER) -> list[Any]:
-        """Return the new event bodies ordered by type, id and kind. Check that each has a valid form and is queued."""
+        """Return the new event bodies ordered by type and payment id. Check that each event has a valid form and is
+        queued.
+        """
         found, queued = self.deliveries(), self.issuer.causeway.queued()
         assert sorted(each.delivery_id for each in found) == sorted(set(queued) & {each.delivery_id for each in found})
         bodies = [self._body(each) for each in found if each.manager_id == manager_id]

@@ -1,4 +1,4 @@
-"""Tests of card events: each cause records one event in its transaction.
+"""Tests of card events: each change records one event, in the transaction that writes the change.
 
 Events are signed and retried until delivered.
 """
@@ -34,7 +34,7 @@ def listener(issuer: Issuer) -> Iterator[Listener]:
 
 @pytest.fixture
 def heard(listener: Listener) -> Listener:
-    """Return a listener that ignores all events recorded before."""
+    """Return a listener that ignores all events recorded before the test."""
     listener.forget()
     return listener
 
@@ -96,7 +96,7 @@ def test_an_activation_sends_an_event_with_or_without_the_card_number(heard: Lis
     ]
 
 
-def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
+def test_a_card_status_event_has_the_previous_status_and_is_sent_only_for_a_change(heard: Listener) -> None:
     issuer = heard.issuer
     card = issuer.card_in("A")
     heard.forget()
@@ -120,7 +120,7 @@ def test_a_card_status_event_has_the_previous_status_and_an_unchanged_status_sen
     assert heard.received_events() == []
 
 
-def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
+def test_an_account_event_has_the_previous_status_and_is_sent_only_for_a_change(heard: Listener) -> None:
     issuer = heard.issuer
     account, holder = issuer.account(holder_id=(owner := issuer.holder())), owner
     heard.forget()
@@ -217,7 +217,7 @@ def test_a_3ds_challenge_sends_an_event_with_the_merchant_and_without_the_valida
     assert asked["validation_value"]
 
 
-def test_a_manager_that_delivers_values_can_confirm_with_the_encrypted_value_of_the_event(heard: Listener) -> None:
+def test_a_challenge_can_be_confirmed_with_the_encrypted_value_of_the_event(heard: Listener) -> None:
     issuer, (key, public_pem) = heard.issuer, key_pair()
     card = issuer.card_in("A")
     heard.forget()
@@ -287,7 +287,7 @@ def test_a_change_of_account_programme_sends_an_event_with_the_replaced_groups(h
 
 
 def test_a_programme_change_without_replaced_groups_sends_an_event_with_an_empty_list(heard: Listener) -> None:
-    """The account gets a fee group of the new programme. A change of the old programme's groups has the same effect."""
+    """Before the change, the account already has a fee group of the new programme."""
     issuer = heard.issuer
     account = issuer.account()
     table, key = Account.key(account)
@@ -323,7 +323,7 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 
 
 def changed(told: list[EventData]) -> list[tuple[str, str]]:
-    """Return kind and state of each payment event."""
+    """Return the kind and the state of each payment event."""
     return [(each["kind"], each["state"]) for each in told]
 
 
@@ -405,7 +405,7 @@ def test_an_outbound_payment_rejected_by_the_provider_sends_a_rejected_event(hea
     assert "reason" in rejected
 
 
-def test_the_schedule_sends_events_for_the_payments_that_the_schedule_completes(heard: Listener) -> None:
+def test_payments_that_the_scheduled_job_completes_send_events(heard: Listener) -> None:
     issuer = heard.issuer
     address = issuer.address()
     came = issuer.inbound(address, 900, sender_name="Lost Bob")["epm_transaction_id"]
@@ -476,7 +476,7 @@ def test_a_duplicate_request_sends_no_further_event(heard: Listener) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_an_event_is_stored_only_if_its_cause_is_stored(heard: Listener, applied: bool) -> None:
+def test_an_event_is_stored_only_if_the_change_is_stored(heard: Listener, applied: bool) -> None:
     issuer, reference = heard.issuer, heard.issuer.reference()
     card = issuer.card()
     heard.forget()

@@ -34,7 +34,7 @@ def secret(causeway: Causeway) -> Iterator[str]:
 
 
 def an_event(causeway: Causeway) -> str:
-    """Create a card, which records an event. Return the id of the event, which is not yet delivered."""
+    """Create a card, which records an event. Return the id of the undelivered event."""
     Issuer(causeway).card()
     *_, latest = causeway.recorded("card_event")
     return latest.delivery_id
@@ -55,7 +55,7 @@ def test_a_standard_webhook_library_verifies_an_event(causeway: Causeway, secret
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(OVERLAP - 1, True), (OVERLAP, False)])
-def test_new_secret_verifies_events_at_once_and_old_secret_until_the_overlap_ends(
+def test_the_new_secret_verifies_events_immediately_and_the_old_secret_during_the_overlap(
     causeway: Causeway, secret: str, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)
@@ -164,7 +164,7 @@ def test_the_sweep_queues_an_event_after_the_queue_failed(
     assert (causeway.hub.delivery.call(sweep), causeway.queued()) == (1, [delivery_id])
 
 
-def test_an_event_adds_no_round_trip_to_its_request(causeway: Causeway, secret: str) -> None:
+def test_recording_an_event_adds_no_storage_round_trip_to_the_request(causeway: Causeway, secret: str) -> None:
     issuer = warmed(Issuer(causeway))
     card, before = issuer.card(), len(causeway.recorded("card_event"))
 
@@ -181,7 +181,7 @@ def test_each_programme_manager_has_a_separate_event_secret(causeway: Causeway, 
     assert other != secret
 
 
-def test_event_secrets_and_event_data_are_neither_logged_nor_stored_in_clear(
+def test_event_secrets_and_event_data_are_neither_logged_nor_stored_in_plain_text(
     causeway: Causeway, secret: str, lines: Lines
 ) -> None:
     causeway.hub.delivery.worker.attempt(an_event(causeway))

@@ -19,7 +19,7 @@ from tests.causeway import Causeway
 from tests.openbanking.faults import FAULTS, Fault
 
 NEW = 77
-"""A programme manager that nobody else has."""
+"""The id of a programme manager that only this module uses."""
 DAY = 24 * 3600
 
 
@@ -79,7 +79,7 @@ def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(causeway: 
     assert in_use(causeway) == [third.secret]
 
 
-def test_a_rotation_without_overlap_ends_the_old_secret_at_once(causeway: Causeway, cards: CardContainer) -> None:
+def test_a_rotation_without_overlap_ends_the_old_secret_immediately(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
     made = cards.call(rotate_events_secret, NEW, 0)
 
@@ -101,7 +101,7 @@ def test_a_programme_manager_without_an_events_url_has_no_secret_to_rotate(cards
         cards.call(rotate_events_secret, NEW, DAY)
 
 
-def test_a_secret_opens_for_its_own_programme_manager_only(causeway: Causeway, cards: CardContainer) -> None:
+def test_a_secret_can_be_decrypted_only_for_its_own_programme_manager(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
 
     with pytest.raises(Unsealable):

@@ -73,7 +73,7 @@ def test_a_currency_outside_the_programme_returns_5003(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("form", [list, lambda ids: ",".join(map(str, ids)), lambda ids: list(map(str, ids))])
-def test_a_new_account_is_added_to_cards_after_their_existing_accounts(issuer: Issuer, form: Any) -> None:
+def test_a_new_account_is_added_after_the_existing_accounts_of_the_cards(issuer: Issuer, form: Any) -> None:
     holder = issuer.holder()
     cards = [issuer.card(holder_id=holder), issuer.card(holder_id=holder)]
 
@@ -122,7 +122,7 @@ def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(issuer:
     assert not {name for name in again if name.startswith("status_change_")}
 
 
-def test_an_account_moves_only_to_a_programme_with_its_currency(issuer: Issuer) -> None:
+def test_an_account_can_move_only_to_a_programme_with_the_account_currency(issuer: Issuer) -> None:
     account, pounds = issuer.account(), issuer.account(currency_ison=GBP)
 
     issuer.data("changeAccountProgramId", account_id=account, account_program_id=str(PREPAID_ACCOUNT))
@@ -134,7 +134,7 @@ def test_an_account_moves_only_to_a_programme_with_its_currency(issuer: Issuer) 
     assert account_record(issuer, pounds)["program_id"] == EVERYDAY_ACCOUNT
 
 
-def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer: Issuer) -> None:
+def test_a_programme_change_replaces_groups_that_the_new_programme_does_not_have(issuer: Issuer) -> None:
     account = issuer.account(fee_group_id=302, risk_rules_group_id=402)
     other = issuer.account(risk_rules_group_id=403)
 
@@ -183,7 +183,7 @@ def test_assigning_a_group_outside_the_programme_returns_2005(
     assert (answer.status_code, next(iter(members)) in answer.message) == (2005, True)
 
 
-def test_more_than_ten_cards_return_2003_and_repeated_cards_2005(issuer: Issuer) -> None:
+def test_more_than_ten_cards_return_2003_and_repeated_cards_return_2005(issuer: Issuer) -> None:
     cards = list(range(1, 12))
 
     assert issuer.do("createAccount", **LEAST, holder_id=1, cards=cards).status_code == 2003

@@ -1,4 +1,4 @@
-"""Tests of createCard: a new card, its accounts and its holder get values of the request or of the programme."""
+"""Tests of createCard: members of a new card, its accounts and its holder come from the request or the programme."""
 
 import re
 from typing import Any
@@ -146,7 +146,7 @@ def test_the_order_of_a_physical_card_has_every_delivery_member(issuer: Issuer) 
 
 
 @pytest.mark.parametrize("form", [[GBP, EUR], "826,978", ["826", EUR], "826 , 978"])
-def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(issuer: Issuer, form: Any) -> None:
+def test_a_card_gets_an_account_per_currency_and_the_first_account_is_the_default(issuer: Issuer, form: Any) -> None:
     card = issuer.card(card_currency_ison=form)
 
     accounts = issuer.data("getAccounts", card_id=card.card_id)
@@ -155,12 +155,12 @@ def test_each_currency_gets_an_account_and_the_first_is_the_default_of_the_card(
     assert details(issuer, card)["default_currency_ison"] == GBP
 
 
-def test_a_single_currency_is_accepted_and_a_missing_currency_defaults_to_the_programme(issuer: Issuer) -> None:
+def test_a_single_currency_is_accepted_and_the_default_is_the_programme_currency(issuer: Issuer) -> None:
     for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
         assert details(issuer, issuer.card(card_currency_ison=form))["default_currency_ison"] == expected
 
 
-def test_currencies_outside_the_programme_repeated_or_above_ten_are_rejected(issuer: Issuer) -> None:
+def test_unsupported_repeated_or_more_than_ten_currencies_are_rejected(issuer: Issuer) -> None:
     assert refusal(issuer, card_currency_ison=[EUR, 36])[0] == 5003
     assert refusal(issuer, card_program_id=PREPAID, card_currency_ison=GBP)[0] == 5003
     assert refusal(issuer, card_currency_ison="978,978")[0] == 2005
@@ -221,7 +221,7 @@ def test_a_member_that_the_programme_does_not_allow_returns_2005(
 def test_auto_conversion_defaults_to_the_setting_of_the_programme(issuer: Issuer) -> None:
     """With auto conversion, a card pays foreign currencies from its default account.
 
-    Otherwise the answer has code 57.
+    Without auto conversion, a foreign purchase is declined with code 57.
     """
     for members, expected in (
         ({}, "00"),

@@ -1,4 +1,4 @@
-"""Tests of the card data that a credential can read: plain, masked, encrypted or absent, in every answer."""
+"""Tests of card data in responses: each credential receives the data in plain text, masked, encrypted or not at all."""
 
 import base64
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ WISHES = {"card_virtual": 0, "card_pin": PIN, "acs_password": PASSWORD}
 
 
 def opened(card_id: int, field: str, shown: str) -> str:
-    """Return an encrypted value decrypted with the private key."""
+    """Decrypt a value with the private key and return the plain text."""
     label = f"{card_id}|{field}".encode()
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label)
     return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
 
 
 def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
-    """Create a credential with ``mode`` for one field and the mode plain for the other fields."""
+    """Create a credential with ``mode`` for one field and plain text for the other fields."""
     key = key_pair()[1] if mode == "encrypted" else None
     return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 
@@ -46,14 +46,14 @@ def expected(field: str, mode: str, clear: Any) -> Any:
 
 
 def clear_of(issuer: Issuer, card_id: int) -> dict[str, Any]:
-    """Return all data of a card in plain text, read with a credential that has plain access."""
+    """Return all data of a card, read with a credential that receives plain text."""
     details = issuer.data("getCardDetails", card_id=card_id)
     found = {field: issuer.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
     return found | {"expiry": (details["expiry_year"], details["expiry_month"])}
 
 
 def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card data in an answer of createCard or reissueCard, by field."""
+    """Return the card data in a response of createCard or reissueCard, by field."""
     found = {name: data.get(name) for name in GETTERS}
     expiration = data.get("expiration")
     return found | {"expiry": expiration and (expiration["year"], expiration["month"])}
@@ -133,7 +133,7 @@ def test_a_virtual_cards_pin_is_empty_in_every_mode(issuer: Issuer, mode: str) -
     assert answer.status_code == 1103 if mode == "absent" else answer.data == {"pin": ""}
 
 
-def test_each_demonstration_credential_receives_card_data_in_its_modes(issuer: Issuer) -> None:
+def test_each_demonstration_credential_receives_card_data_in_the_configured_modes(issuer: Issuer) -> None:
     card = issuer.card(**WISHES)
     support, encrypted, other = (issuer.as_caller(name) for name in ("support", "encrypted", "other"))
 

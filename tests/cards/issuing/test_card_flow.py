@@ -8,7 +8,7 @@ from tests.cards.issuer import DAY, EVERYDAY, ONLINE, PREPAID, Issuer, NewCard
 
 
 def known(card: NewCard) -> dict[str, Any]:
-    """Return the data of a new card that an activation can include."""
+    """Return the card data that an activation request can include."""
     assert card.expiration is not None
     return {
         "card_request_id": card.card_request_id,
@@ -20,7 +20,7 @@ def known(card: NewCard) -> dict[str, Any]:
 
 
 def wrong(name: str, value: Any) -> Any:
-    """Return a different value of the same form."""
+    """Return a different value in the same format."""
     if name == "card_cvc2":
         return f"{(int(value) + 1) % 1000:03}"
     if name == "card_expiration_month":
@@ -47,7 +47,7 @@ def test_a_wrong_activation_field_returns_6001(issuer: Issuer, name: str) -> Non
 
 
 def test_five_failed_activations_block_the_activation_until_midnight(issuer: Issuer) -> None:
-    """The block applies to one card until midnight UTC. Even correct data are rejected."""
+    """The block applies to one card until midnight UTC. During the block, even correct data are rejected."""
     card, other = issuer.card(), issuer.card()
     right = known(card)
 

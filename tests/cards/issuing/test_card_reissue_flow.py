@@ -1,4 +1,4 @@
-"""Tests of reissueCard, which replaces a card by a card with the same or a new number and PIN."""
+"""Tests of reissueCard, which replaces a card with a card that has the same or a new number and PIN."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_reissue_resets_the_pin_tries(issuer: Issuer) -> None:
 # -- the number
 
 
-def test_a_kept_number_expires_at_least_a_month_later(issuer: Issuer) -> None:
+def test_a_reissued_card_with_the_same_number_expires_at_least_a_month_later(issuer: Issuer) -> None:
     """An unchanged expiry would give the same CVC2."""
     card = physical(issuer)
     assert card.expiration == {"year": 2029, "month": 3}
@@ -92,7 +92,7 @@ def test_a_kept_number_expires_at_least_a_month_later(issuer: Issuer) -> None:
     assert later.expiration == {"year": 2029, "month": 6}
 
 
-def test_a_kept_number_expires_at_most_a_month_after_the_longest_validity(issuer: Issuer) -> None:
+def test_a_reissued_card_with_the_same_number_is_valid_for_at_most_61_months(issuer: Issuer) -> None:
     """The longest validity is 60 months, counted from today."""
     card = physical(issuer, card_validity_period=60)
     assert card.expiration == {"year": 2031, "month": 3}
@@ -171,7 +171,7 @@ def test_a_physical_card_becomes_virtual_and_has_no_pin(issuer: Issuer) -> None:
     assert back.pin not in ("", PIN)
 
 
-def test_a_virtual_reissue_of_a_virtual_card_needs_no_delivery(issuer: Issuer) -> None:
+def test_reissuing_a_virtual_card_as_a_virtual_card_needs_no_delivery(issuer: Issuer) -> None:
     card = issuer.card()
 
     for members in ({}, {"virtual": 1}, {"order_shipping_method": 999999}, {"virtual": "1", "card_pin": "1"}):
@@ -218,7 +218,7 @@ def test_a_physical_reissue_in_a_virtual_programme_returns_2005(issuer: Issuer) 
 # -- programmes
 
 
-def test_a_programme_change_replaces_groups_missing_in_the_new_programme(issuer: Issuer) -> None:
+def test_a_programme_change_replaces_groups_that_the_new_programme_does_not_have(issuer: Issuer) -> None:
     card = physical(issuer, auto_conversion=0, card_fee_group_id=301, card_limit_group_id=201, card_usage_group_id=603)
 
     new = reissued(issuer, card, card_program_id=PREPAID, generate_new_pan=NEW)
@@ -250,7 +250,7 @@ def test_reissue_sets_the_requested_groups_and_keeps_the_other_groups(issuer: Is
     )
 
 
-def test_a_programme_with_another_prefix_requires_a_new_number(issuer: Issuer) -> None:
+def test_a_reissue_to_a_programme_with_another_prefix_requires_a_new_number(issuer: Issuer) -> None:
     card = physical(issuer, auto_conversion=0)
 
     answer = issuer.do("reissueCard", card_id=card.card_id, **BODY, card_program_id=PREPAID)
@@ -258,7 +258,7 @@ def test_a_programme_with_another_prefix_requires_a_new_number(issuer: Issuer) -
     assert (answer.status_code, "generate_new_pan" in answer.message) == (2005, True)
 
 
-def test_a_programme_without_the_cards_currency_or_country_is_rejected(issuer: Issuer) -> None:
+def test_a_reissue_to_a_programme_without_the_cards_currency_or_country_is_rejected(issuer: Issuer) -> None:
     dollars = physical(issuer, auto_conversion=0, card_currency_ison=USD)
     abroad = physical(issuer, auto_conversion=0, card_country_ison=840)
 
@@ -281,7 +281,7 @@ def test_a_programme_without_the_cards_currency_or_country_is_rejected(issuer: I
         (0, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 1}, 2005),
     ],
 )
-def test_reissue_keeps_changes_or_rejects_auto_conversion(
+def test_a_reissue_keeps_changes_or_rejects_the_auto_conversion_setting(
     issuer: Issuer, had: int, members: dict[str, Any], expected: int
 ) -> None:
     card = physical(issuer, auto_conversion=had)

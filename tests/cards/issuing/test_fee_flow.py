@@ -19,7 +19,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def rich(tariff: Issuer) -> int:
-    """Return a funded account in euros."""
+    """Create an account in euros with a high balance, and return its id."""
     return int(tariff.funded_address(100_000_000, EUR)["account_id"])
 
 
@@ -46,7 +46,7 @@ def with_money(issuer: Issuer, amount: int = 10_000) -> NewCard:
 # -- who pays
 
 
-def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Issuer) -> None:
+def test_a_custom_fee_is_debited_immediately_and_listed(tariff: Issuer) -> None:
     account = tariff.funded_address(10_000, EUR)["account_id"]
 
     answer = ask(tariff, account_id=account, country_ison=276)
@@ -65,7 +65,7 @@ def test_a_custom_fee_is_debited_at_once_and_listed(tariff: Issuer) -> None:
     assert entries(movements(tariff, account)[-1]) == {("settled", EUR): -500, ("fees", EUR): 500}
 
 
-def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Issuer) -> None:
+def test_a_custom_fee_debits_the_cards_account_in_the_requested_currency(tariff: Issuer) -> None:
     card = with_money(tariff)
     accounts = {row["currency_ison"]: row["id"] for row in tariff.data("getAccounts", card_id=card.card_id)}
     before = tariff.balances(accounts[GBP])[0]
@@ -76,7 +76,7 @@ def test_a_custom_fee_debits_the_cards_account_in_the_named_currency(tariff: Iss
     assert ask(tariff, card_id=card.card_id, account_currency=YEN).status_code == 3001
 
 
-def test_a_currency_other_than_the_accounts_returns_2005(tariff: Issuer) -> None:
+def test_a_currency_other_than_the_account_currency_returns_2005(tariff: Issuer) -> None:
     card = with_money(tariff)
     before = tariff.balances(card.account_id)
     linked = ask(tariff, card_id=card.card_id, account_currency=EUR).data["transaction_id"]
@@ -218,10 +218,10 @@ def test_a_fee_without_an_amount_or_a_rate_is_rejected(
 @pytest.mark.parametrize(
     ("amount", "fee"), [(100, 10), (419, 10), (420, 11), (459, 11), (460, 12), (3979, 99), (3980, 100), (9999, 100)]
 )
-def test_a_percentage_fee_stays_between_minimum_and_maximum(
+def test_a_percentage_fee_is_limited_to_the_minimum_and_the_maximum(
     tariff: Issuer, shared: dict[int, int], amount: int, fee: int
 ) -> None:
-    """The fee is 2.5 %, at least 0.10 and at most 1.00: 4.20 gives 10.5 cents."""
+    """The fee is 2.5 %, at least 0.10 and at most 1.00. For example, 2.5 % of 4.20 is 10.5 cents, rounded to 11."""
     account = shared[0]
 
     assert charged(tariff, account, fee_code="SHARE", transaction_id=shared[amount]) == fee
@@ -229,7 +229,7 @@ def test_a_percentage_fee_stays_between_minimum_and_maximum(
 
 @pytest.fixture(scope="module")
 def shared(tariff: Issuer) -> dict[int, int]:
-    """Return the transactions of one account by amount. The key 0 stands for the account."""
+    """Return the transaction ids of an account by amount. The key 0 has the account id."""
     address = tariff.funded_address(100_000, EUR)
     amounts = (100, 419, 420, 459, 460, 3979, 3980, 9999)
     made = {amount: int(tariff.inbound(address, amount)["transaction_id"]) for amount in amounts}
@@ -256,7 +256,7 @@ def test_a_fee_on_a_card_debits_the_account_of_the_transaction(tariff: Issuer) -
     assert ask(tariff, card_id=tariff.card().card_id, transaction_id=number).status_code == 3001
 
 
-def test_a_price_without_a_rate_to_the_accounts_currency_returns_5003(tariff: Issuer) -> None:
+def test_a_price_without_an_exchange_rate_to_the_accounts_currency_returns_5003(tariff: Issuer) -> None:
     account = tariff.funded_address(10_000)["account_id"]
 
     assert ask(tariff, account_id=account, fee_code="YENS").status_code == 5003
@@ -322,7 +322,7 @@ def test_fees_of_a_card_above_the_access_level_return_3002(issuer: Issuer, level
     ("programme", "groups"),
     [(LEFT_OUT, [301, 302, 303, 304]), (EVERYDAY, [301, 302, 304]), (PREPAID, [301, 303]), (502, [303])],
 )
-def test_get_fees_groups_returns_all_groups_or_those_of_a_programme(
+def test_get_fees_groups_returns_all_groups_or_the_groups_of_a_programme(
     issuer: Issuer, programme: int, groups: list[int]
 ) -> None:
     found = issuer.data("getFeesGroups", program_id=programme)

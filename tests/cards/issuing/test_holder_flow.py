@@ -64,7 +64,7 @@ def test_a_holder_type_sent_as_number_or_text_is_returned_as_text(issuer: Issuer
 
 
 def test_an_invalid_email_of_an_older_record_is_unchanged_until_an_update(issuer: Issuer) -> None:
-    """Older records may have invalid email and IP addresses."""
+    """Records from earlier versions may have invalid email and IP addresses."""
     odd = {"email": "call me", "ip_address": "1234567"}
     holder = issuer.holder(**WHOLE_HOLDER)
     key = {"owner": f"holder#{holder}", "part": "holder"}
@@ -87,8 +87,8 @@ def test_a_phone_number_is_returned_as_text_and_codes_as_numbers(issuer: Issuer)
 
 
 @pytest.mark.parametrize("make", ["account", "card"])
-def test_a_holder_block_registers_the_same_holder_as_create_holder(issuer: Issuer, make: str) -> None:
-    """The block has different member names. Missing members are not returned."""
+def test_the_holder_members_of_a_request_create_the_same_holder_as_create_holder(issuer: Issuer, make: str) -> None:
+    """The holder members of createCard have different names. Missing members are not returned."""
     made = issuer.card(**WHOLE_BLOCK).holder_id if make == "card" else None
     if make == "account":
         [account] = issuer.data("getAccounts", account_id=issuer.account(**WHOLE_BLOCK))
@@ -99,14 +99,14 @@ def test_a_holder_block_registers_the_same_holder_as_create_holder(issuer: Issue
     assert holder_record(issuer, made) == {**expected, "id": made, "access_level": 17}
 
 
-def test_a_holder_block_without_a_limit_group_gets_the_programmes_group(issuer: Issuer) -> None:
+def test_a_new_holder_without_a_limit_group_gets_the_programmes_group(issuer: Issuer) -> None:
     with_group, without = issuer.card(), issuer.card(card_program_id=PREPAID)
 
     assert holder_record(issuer, with_group.holder_id)["holder_limit_group_id"] == 221
     assert "holder_limit_group_id" not in holder_record(issuer, without.holder_id)
 
 
-def test_create_and_update_return_the_id_beside_empty_data(issuer: Issuer) -> None:
+def test_create_holder_and_update_holder_return_the_id_and_empty_data(issuer: Issuer) -> None:
     created = issuer.do("createHolder", **HOLDER_DETAILS)
     updated = issuer.do("updateHolder", **HOLDER_DETAILS, holder_id=created.id)
 
@@ -160,7 +160,7 @@ WRONG_DATES = {
     "date_of_company_incorporation": (TODAY, TOMORROW),
     "kyc_document_expiration_date": (TODAY, YESTERDAY),
 }
-"""The last date that is accepted on 2 March 2026, and the first one that is not."""
+"""By field, the last accepted date and the first rejected date on 2 March 2026."""
 
 
 @pytest.mark.parametrize("name", WRONG_DATES)
@@ -190,7 +190,7 @@ def test_an_expired_stored_document_does_not_block_an_update(issuer: Issuer) -> 
     assert answer.status_code == 2005
 
 
-def test_a_retry_after_the_document_expired_returns_the_first_answer(issuer: Issuer) -> None:
+def test_a_retry_after_the_document_expired_returns_the_first_response(issuer: Issuer) -> None:
     body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": issuer.reference()}
     first = issuer.do("createHolder", **body)
 
@@ -241,7 +241,7 @@ def test_a_country_changes_only_if_the_programme_allows_country_changes(
 
 
 @pytest.mark.parametrize(("programme", "changes"), [(501, True), (502, False)])
-def test_an_account_programme_decides_on_country_changes_of_its_holders(
+def test_the_account_programme_determines_whether_a_holder_can_change_country(
     issuer: Issuer, programme: int, changes: bool
 ) -> None:
     [account] = issuer.data("getAccounts", account_id=issuer.account(program_id=programme))

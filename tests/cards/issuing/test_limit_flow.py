@@ -27,7 +27,7 @@ def shared_tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture
 def tariff(shared_tariff: Issuer) -> Issuer:
-    """Return an issuer whose clock shows the next Wednesday at 09:00."""
+    """Advance the clock to Wednesday at 09:00 and return the issuer."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
     shared_tariff.clock.advance((wednesday - now) % (7 * DAY))
@@ -53,7 +53,7 @@ def statuses(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> Any:
 
 
 def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
-    """Return the remaining count and amount of the first entry."""
+    """Return the remaining count and amount of the first limit entry."""
     entry, *_ = statuses(issuer, record_id, limit_type)
     return entry["count"], entry["amount"]
 
@@ -78,7 +78,7 @@ def test_a_limit_error_names_the_limit_and_precedes_the_funds_check(tariff: Issu
     assert "amount of the account's limit" in answer.message
 
 
-def test_a_single_payment_limit_does_not_add_up_payments(tariff: Issuer) -> None:
+def test_a_single_payment_limit_applies_to_each_payment_separately(tariff: Issuer) -> None:
     assert codes(tariff, limited(tariff, OUT_EACH), 500, 501, 500, 500) == [None, 5002, None, None]
 
 
@@ -140,7 +140,7 @@ def test_a_holders_accounts_share_the_holders_limit(tariff: Issuer) -> None:
     assert left(tariff, holder, HOLDER) == (999_999_999, 0)
 
 
-def test_a_transfer_between_a_holders_accounts_counts_once_out_and_once_in(tariff: Issuer) -> None:
+def test_a_transfer_between_a_holders_accounts_counts_as_one_debit_and_one_credit(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, holder_limit_group_id=OUT_OF_HOLDER)
     [holder] = [row["holder_id"] for row in tariff.data("getAccounts", account_id=account)]
     source = tariff.address(account)
@@ -166,7 +166,7 @@ def test_a_card_limit_applies_only_to_the_payment_address_of_the_card(tariff: Is
 # -- what is given back
 
 
-def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Issuer) -> None:
+def test_a_rejected_payment_restores_the_limit_once(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     kept, rejected = tariff.pending_payment(address, 400), tariff.pending_payment(address, 600)
@@ -181,7 +181,7 @@ def test_a_rejected_payment_is_returned_to_the_limit_once(tariff: Issuer) -> Non
     assert codes(tariff, address, 601, 600) == [5002, None]
 
 
-def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Issuer) -> None:
+def test_a_payment_refused_by_the_provider_restores_the_limit(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert tariff.transfer(address, 600, destination_account_name="Refuse Ltd").status_code == 7001
@@ -189,7 +189,7 @@ def test_a_payment_refused_by_the_provider_is_returned_to_the_limit(tariff: Issu
     assert left(tariff, address["account_id"]) == (3, 1000)
 
 
-def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Issuer) -> None:
+def test_a_rejected_payment_restores_only_the_limit_window_of_the_payment(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     yesterdays = tariff.pending_payment(address, 900)
@@ -202,7 +202,7 @@ def test_a_rejected_payment_is_returned_only_to_its_own_window(tariff: Issuer) -
     assert left(tariff, account) == (3, 1000)
 
 
-def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Issuer) -> None:
+def test_a_limit_releases_a_country_when_its_last_payment_is_rejected(tariff: Issuer) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
     first, second = tariff.pending_payment(address, 100), tariff.pending_payment(address, 100)
 
@@ -217,7 +217,7 @@ def test_a_limit_releases_a_country_with_its_last_rejected_payment(tariff: Issue
     assert countries() == 2
 
 
-def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: Issuer) -> None:
+def test_a_limit_group_change_starts_new_counts_and_keeps_the_previous_counts(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     number = tariff.pending_payment(address, 1000)
@@ -233,7 +233,7 @@ def test_a_limit_group_change_starts_new_counts_and_keeps_the_old_ones(tariff: I
 # -- what is shown
 
 
-def test_get_limits_status_returns_set_and_remaining_values_and_the_end_of_validity(tariff: Issuer) -> None:
+def test_get_limits_status_returns_original_and_remaining_values_and_the_validity(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     today = datetime.fromtimestamp(tariff.clock.time(), UTC).replace(hour=0)
     tariff.pending_payment(address, 250)
@@ -270,7 +270,7 @@ def test_get_limits_status_returns_set_and_remaining_values_and_the_end_of_valid
     assert shown == same | {"count": 3, "amount": 1000}
 
 
-def test_the_status_of_a_single_payment_limit_has_the_current_time_as_validity(tariff: Issuer) -> None:
+def test_the_status_of_a_single_payment_limit_is_valid_until_the_current_time(tariff: Issuer) -> None:
     [entry] = statuses(tariff, limited(tariff, OUT_EACH)["account_id"])
 
     assert entry["amount"] == 500

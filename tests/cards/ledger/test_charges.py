@@ -46,7 +46,7 @@ def test_a_separate_fee_is_held_with_the_payment_and_listed_separately(tariff: I
 @pytest.mark.parametrize(
     ("amount", "fee"), [(7250, 50), (7749, 50), (7750, 51), (57_249, 149), (57_250, 150), (90_000, 150)]
 )
-def test_a_fee_stays_between_its_minimum_and_maximum(tariff: Issuer, amount: int, fee: int) -> None:
+def test_a_fee_is_limited_to_its_minimum_and_maximum(tariff: Issuer, amount: int, fee: int) -> None:
     address = tariff.funded_address(100_000)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
@@ -81,7 +81,7 @@ def test_a_blended_fee_is_part_of_the_transaction(tariff: Issuer) -> None:
     assert main["fee"] == 80
 
 
-def test_a_rejected_payment_pays_no_fee_and_a_returned_payment_gets_no_fee_refund(tariff: Issuer) -> None:
+def test_a_rejected_payment_has_no_fee_and_a_returned_payment_gets_no_fee_refund(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -105,7 +105,7 @@ def test_a_balance_that_does_not_cover_the_fee_returns_5001(tariff: Issuer, amou
     assert (answer.status_code, tariff.balances(address["account_id"])[0]) == (code, 10_000 if code else 0)
 
 
-def test_fees_of_a_payment_are_fixed_at_its_request(tariff: Issuer) -> None:
+def test_fees_of_a_payment_are_determined_when_the_payment_is_requested(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     free = tariff.pending_payment(address, 1000)
@@ -178,7 +178,7 @@ def test_a_conversion_uses_the_minor_units_of_the_accounts_currency(
     assert entries(movements(tariff, account)[-1])["fees", currency] == fee
 
 
-def test_a_fee_and_a_conversion_add_up(tariff: Issuer) -> None:
+def test_a_foreign_payment_is_charged_the_fee_and_the_conversion(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     assert tariff.inbound(tariff.address(account), 10_000)["available_balance"] == 9900
 
@@ -192,7 +192,7 @@ def test_a_fee_and_a_conversion_add_up(tariff: Issuer) -> None:
     assert booked["conversion", GBP] == 800
 
 
-def test_each_side_of_an_internal_transfer_has_its_own_rates_and_fees(issuer: Issuer, tariff: Issuer) -> None:
+def test_payer_and_payee_of_an_internal_transfer_have_separate_rates_and_fees(issuer: Issuer, tariff: Issuer) -> None:
     source = issuer.funded_address(10_000, EUR)
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
@@ -279,7 +279,7 @@ def test_an_account_in_another_currency_is_credited_at_the_marked_down_rate(
     assert (returned["settlement_amount"], tariff.balances(account)) == (shown, (0, 0, 0))
 
 
-def test_a_direct_debit_has_its_own_fee(tariff: Issuer) -> None:
+def test_a_direct_debit_is_charged_the_direct_debit_fee(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     address = tariff.address(account)
     tariff.inbound(address, 1016)

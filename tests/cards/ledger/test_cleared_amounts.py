@@ -34,7 +34,7 @@ class Shop:
             self.state = self.state.add_clearing(each)
 
     def gives_back(self, amount: int, rate: Decimal) -> Conversion:
-        """Refund an amount at a rate, check the conversion and return it."""
+        """Refund an amount at a rate, check the conversion and return the conversion."""
         taken, brought = (
             converted(self.state.amount, rate, self.markup, *self.pair, debit=debit) for debit in (True, False)
         )
@@ -100,7 +100,7 @@ def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
 
 
 def test_refunds_credit_the_remainder_after_a_dispute_below_a_minor_unit() -> None:
-    """The rate is 50 cents for a yen. A dispute of 25 cents is half a yen and is rounded to one yen."""
+    """The rate is 50 cents per yen. A dispute of 25 cents equals half a yen, which is rounded to one yen."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)
     shop.state = shop.state.give_back(1, 25)
@@ -120,7 +120,7 @@ def test_a_later_refund_does_not_compensate_an_earlier_worse_rate() -> None:
 
 @settings(max_examples=200)
 @given(PARTS, PARTS, RATES, MARKUPS, PAIRS)
-def test_refunds_in_parts_credit_the_same_as_one_refund(
+def test_partial_refunds_credit_the_same_amount_as_one_refund(
     collected: list[int], refunds: list[int], rate: Decimal, markup: Decimal, pair: tuple[int, int]
 ) -> None:
     parts, whole = (Shop(collected, rate, markup, *pair) for _ in range(2))
@@ -157,7 +157,7 @@ def test_a_refund_uses_the_rate_of_its_day_up_to_the_debited_amount(now: str, br
     assert (made.holder_amount, made.base_rate) == (brought * 10, Decimal(now))
 
 
-def test_a_refund_in_the_accounts_currency_credits_its_amount() -> None:
+def test_a_refund_in_the_accounts_currency_credits_the_requested_amount() -> None:
     same = conversion(Catalogue(1, ""), 100, EUR, EUR, debit=False)
     assert same is not None
 

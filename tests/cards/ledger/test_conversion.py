@@ -1,4 +1,4 @@
-"""Tests of the conversion of amounts: the result is exact and is rounded once, with halves away from zero."""
+"""Tests of currency conversion: the result is exact and is rounded once, with halves away from zero."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -42,14 +42,14 @@ SIX_FIGURES = {
     "SIT": "239.640",
     "SKK": "30.1260",
 }
-"""One euro in the currencies that it took the place of (Council Regulations 2866/98 and its successors)."""
+"""The value of one euro in each currency that the euro replaced (Council Regulation 2866/98 and its successors)."""
 AMOUNTS = st.integers(0, 10**15 - 1)
 RATES = st.decimals("0.000000001", "999999999.999999999", places=9, allow_nan=False)
 CURRENCIES = st.sampled_from([EUR, USD, JPY, KWD, CLF])
 
 
 def catalogue(markup: str = "0", **rates: str) -> Catalogue:
-    """Return a catalogue with rates by pairs such as ``EUR_USD``."""
+    """Return a catalogue with exchange rates, which are named by currency pair, such as ``EUR_USD``."""
     numbers = {"EUR": EUR, "USD": USD, "JPY": JPY, "KWD": KWD, "CLF": CLF, "XAU": XAU}
     pairs = {pair: Rate(Decimal(rate), Decimal(markup)) for pair, rate in rates.items()}
     return Catalogue(1, "", rates={(numbers[pair[:3]], numbers[pair[4:]]): rate for pair, rate in pairs.items()})
@@ -142,7 +142,7 @@ def test_national_currencies_convert_to_euros_by_regulation_1103_97(
 def test_euros_convert_to_national_currencies_at_the_irrevocable_rates(
     euros: int, currency: str, stand_in: int, minor: int
 ) -> None:
-    """Yen and pounds represent the old currencies without and with hundredths."""
+    """Yen represent old currencies without minor units, and pounds represent old currencies with hundredths."""
     assert convert(euros * 100, Decimal(SIX_FIGURES[currency]), EUR, stand_in) == minor
 
 
@@ -181,7 +181,7 @@ def test_a_conversion_of_the_longest_amount_and_rate_is_exact() -> None:
 
 @settings(max_examples=100)
 @given(AMOUNTS, RATES, CURRENCIES, CURRENCIES)
-def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal, of: int, to: int) -> None:
+def test_a_conversion_equals_the_exact_fraction_rounded_half_up(amount: int, rate: Decimal, of: int, to: int) -> None:
     digits = {EUR: 2, USD: 2, JPY: 0, KWD: 3, CLF: 4}
     exact = Fraction(amount) * Fraction(rate) * Fraction(10) ** (digits[to] - digits[of])
 
@@ -226,10 +226,10 @@ def test_the_markup_raises_debits_and_lowers_credits(
         (1, False, 1, 0),
     ],
 )
-def test_both_amounts_of_a_conversion_are_rounded_from_the_exact_rates(
+def test_base_and_holder_amount_are_rounded_from_the_exact_rates(
     amount: int, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
-    """At rate 0.5 with a markup of 2 %, 33 converts to 16.5, and for the holder to 16.83 or 16.17."""
+    """At a rate of 0.5 with a mark-up of 2 %, 33 converts to 16.5. For the holder, 33 converts to 16.83 or 16.17."""
     made = conversion(catalogue(markup="2", EUR_USD="0.5"), amount, EUR, USD, debit=debit)
 
     assert made is not None
@@ -241,10 +241,10 @@ def test_both_amounts_of_a_conversion_are_rounded_from_the_exact_rates(
     ("rounding", "debit", "base_amount", "holder_amount"),
     [(UP, True, 17, 17), (DOWN, False, 16, 16), (NEAREST, True, 17, 17), (NEAREST, False, 17, 16)],
 )
-def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
+def test_base_and_holder_amount_are_rounded_in_the_same_direction(
     rounding: str, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
-    """The amount 33 converts to 16.5, and for the holder to 16.83 or 16.17."""
+    """The amount 33 converts to 16.5. For the holder, 33 converts to 16.83 or 16.17."""
     made = conversion(catalogue(markup="2", EUR_USD="0.5"), 33, EUR, USD, debit=debit, rounding=rounding)
 
     assert made is not None
@@ -253,10 +253,10 @@ def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
 
 @settings(max_examples=100)
 @given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
-def test_payments_in_parts_never_gain_from_rounding(amounts: list[int], rate: Decimal) -> None:
-    """The credits of parts never exceed one debit of the sum.
+def test_partial_payments_never_gain_from_rounding(amounts: list[int], rate: Decimal) -> None:
+    """The sum of partial credits never exceeds one debit of the total amount.
 
-    The debits of parts are at least one credit of the sum.
+    The sum of partial debits is never less than one credit of the total amount.
     """
     rates = Catalogue(1, "", rates={(EUR, JPY): Rate(rate, Decimal(0))})
 
@@ -301,7 +301,7 @@ def test_a_currency_without_minor_units_is_not_converted() -> None:
 
 @settings(max_examples=100)
 @given(AMOUNTS, RATES, st.decimals(0, 100, places=4), st.booleans())
-def test_a_conversion_never_favours_the_holder_over_the_base_rate(
+def test_a_conversion_never_gives_the_holder_a_better_rate_than_the_base_rate(
     amount: int, rate: Decimal, markup: Decimal, debit: bool
 ) -> None:
     made = conversion(Catalogue(1, "", rates={(EUR, JPY): Rate(rate, markup)}), amount, EUR, JPY, debit=debit)

@@ -1,4 +1,4 @@
-"""Tests of the ledger: each movement balances in each currency, and balances follow from the entries."""
+"""Tests of the ledger: each movement sums to zero in each currency, and balances are the sum of the entries."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def test_a_special_account_has_its_own_ledger_rows() -> None:
     assert ["special_account#3.801:settled", EUR, 10] in row["entries"]
 
 
-def test_only_one_of_two_movements_from_the_same_read_is_written(issuer: Issuer) -> None:
+def test_only_one_of_two_movements_based_on_the_same_read_is_written(issuer: Issuer) -> None:
     number = issuer.account()
     item = issuer.hub.store.get(*Account.key(number))
     assert item is not None

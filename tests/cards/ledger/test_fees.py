@@ -60,7 +60,7 @@ def test_no_fee_is_charged_without_a_fee_group_or_entries() -> None:
     assert charged(10_00) == []
 
 
-def test_the_first_matching_entry_of_each_code_is_charged_and_codes_add_up() -> None:
+def test_the_first_matching_entry_of_each_code_is_charged() -> None:
     entries = [
         entry("ATM", fixed=1, transaction_type=1),
         entry("POS", fixed=2, entry_mode=5),
@@ -73,7 +73,7 @@ def test_the_first_matching_entry_of_each_code_is_charged_and_codes_add_up() -> 
     assert charged(10_00, *reversed(entries)) == [5, 4]
 
 
-def test_after_a_matching_free_entry_later_entries_of_its_code_are_not_charged() -> None:
+def test_a_matching_free_entry_prevents_charges_by_later_entries_with_the_same_code() -> None:
     assert charged(10_00, entry(fixed=0, entry_mode=7), entry(fixed=50)) == []
 
 
@@ -109,7 +109,7 @@ def test_the_fixed_part_is_added_to_the_percentage() -> None:
 
 @pytest.mark.parametrize(("amount", "price"), [(0, 50), (49_00, 50), (50_00, 50), (51_00, 51)])
 def test_a_price_below_the_minimum_is_raised_to_the_minimum(amount: int, price: int) -> None:
-    """At one per cent the test uses 49, 50 and 51 minor units on both sides of the minimum."""
+    """With a fee of 1 %, the test uses fees of 49, 50 and 51 minor units around the minimum."""
     assert charged(amount, entry(percent=Decimal(1), minimum=50)) == [price]
 
 
@@ -129,7 +129,7 @@ def test_a_maximum_of_zero_charges_nothing() -> None:
     assert charged(10_00, entry(fixed=50, maximum=0)) == []
 
 
-def test_minimum_and_maximum_apply_to_the_sum_of_both_parts() -> None:
+def test_minimum_and_maximum_apply_to_the_sum_of_fixed_part_and_percentage() -> None:
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), maximum=50)) == [50]
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), minimum=60)) == [60]
 
@@ -146,12 +146,12 @@ def test_bounds_apply_in_the_entrys_currency_before_the_conversion() -> None:
 
 
 def test_every_step_of_a_price_is_rounded_once() -> None:
-    """1.50 dollars are 138.75 cents, rounded to 139. Half is 69.5, rounded to 70, or 112.875 yen."""
+    """1.50 dollars are 138.75 cents, rounded to 139. Half of 139 is 69.5, rounded to 70. 70 cents are 112.875 yen."""
     assert charged(1_50, entry(percent=Decimal(50)), currency=USD, account=JPY) == [113]
 
 
 def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
-    """A cent is 1.61 yen. A yen is 0.62 of a cent, and half a cent rounds up."""
+    """A cent is 1.61 yen. A yen is 0.62 cents, which is rounded to one cent. A price below half a cent is omitted."""
     assert charged(10_00, entry(fixed=1), account=JPY) == [2]
     assert charged(100, entry(fixed=1, currency=JPY), account=EUR) == [1]
     assert (
@@ -170,7 +170,9 @@ def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
 @pytest.mark.parametrize(
     ("members", "currency", "account"), [({"percent": Decimal(1)}, GBP, EUR), ({"fixed": 1}, EUR, GBP)]
 )
-def test_a_price_without_an_exchange_rate_raises_no_rate(members: dict[str, Any], currency: int, account: int) -> None:
+def test_a_price_without_an_exchange_rate_raises_the_no_rate_error(
+    members: dict[str, Any], currency: int, account: int
+) -> None:
     with pytest.raises(NoRate):
         charged(10_00, entry(**members), currency=currency, account=account)
 
@@ -212,7 +214,7 @@ CUSTOM = group(
     ("currency", "country", "fixed"),
     [(EUR, DE, 400), (EUR, FR, 450), (EUR, None, 450), (USD, US, 500), (USD, DE, 500), (GBP, DE, 500)],
 )
-def test_a_custom_fee_uses_the_matching_entry_or_the_first_of_its_code(
+def test_a_custom_fee_uses_the_matching_entry_or_the_first_entry_with_the_code(
     currency: int, country: int | None, fixed: int
 ) -> None:
     found = entry_of(CUSTOM, "CARD", currency, country)
@@ -238,7 +240,7 @@ def test_an_unknown_fee_code_has_no_entry() -> None:
         ({"percent": Decimal(5), "minimum": 100}, None),
     ],
 )
-def test_a_custom_fee_without_a_transaction_has_its_fixed_price(members: dict[str, Any], price: int | None) -> None:
+def test_a_custom_fee_without_a_transaction_is_the_fixed_price(members: dict[str, Any], price: int | None) -> None:
     made = price_of(CATALOGUE, entry(**members), EUR)
 
     assert (made and made.amount) == price

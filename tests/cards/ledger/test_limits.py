@@ -1,4 +1,4 @@
-"""Tests of limits: windows exact to the second, amounts exact to the minor unit, and releases of counted usage."""
+"""Tests of limits: start and end of windows, exact amounts, and releases of counted usage."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -229,7 +229,7 @@ def test_a_limit_of_zero_rejects_every_movement(duration: int, bounds: dict[str,
     Owner(entry(duration=duration, **bounds)).refused(1)
 
 
-def test_an_entry_without_bounds_rejects_nothing_and_counts_movements() -> None:
+def test_an_entry_without_maximum_values_only_counts_movements() -> None:
     owner = Owner(entry())
     owner.moves(LARGE)
 
@@ -237,7 +237,7 @@ def test_an_entry_without_bounds_rejects_nothing_and_counts_movements() -> None:
     assert owner.windows["3.1"].count == 1
 
 
-def test_a_limit_on_single_transactions_counts_nothing() -> None:
+def test_a_limit_on_single_transactions_does_not_count_movements() -> None:
     owner = Owner(entry(amount=100_00, count=1, country_count=1, duration=ONCE))
 
     assert owner.moves(100_00, country=DE) == []
@@ -348,7 +348,7 @@ def test_half_a_minor_unit_rounds_up_in_a_limit() -> None:
     assert owner.refused(25, JPY).asked == 16
 
 
-def test_an_amount_without_an_exchange_rate_raises_no_rate_unless_forced() -> None:
+def test_an_unforced_amount_without_an_exchange_rate_raises_the_no_rate_error() -> None:
     owner = Owner(entry(amount=100_00, count=5))
     with pytest.raises(NoRate):
         owner.moves(1, GBP)
@@ -390,7 +390,7 @@ def test_a_release_restores_the_counts_of_its_movement() -> None:
     owner.refused(1)
 
 
-def test_a_country_is_released_with_its_last_movement() -> None:
+def test_a_country_is_released_when_its_last_movement_is_released() -> None:
     owner = Owner(entry(country_count=1))
     first = owner.moves(1, country=DE)
     second = owner.moves(1, country=DE)
@@ -401,7 +401,7 @@ def test_a_country_is_released_with_its_last_movement() -> None:
     owner.moves(1, country=FR)
 
 
-def test_a_release_applies_only_to_the_window_of_its_movement() -> None:
+def test_a_release_applies_only_to_the_window_of_the_released_movement() -> None:
     owner = Owner(entry(1, amount=100), entry(2, amount=200, duration=WEEK))
     counted = owner.moves(100)
     owner.now += 24 * 3600
@@ -467,8 +467,8 @@ def test_ended_windows_are_removed() -> None:
     assert list(owner.windows) == ["3.3"]
 
 
-def test_windows_of_unknown_entries_are_retained_for_the_year() -> None:
-    """An operator may have added these entries while the process still uses a cached set-up."""
+def test_windows_of_unknown_limit_entries_are_retained_until_the_year_ends() -> None:
+    """While a process uses a cached set-up, an operator may have added limit entries that the process does not have."""
     owner = Owner(entry(1, amount=100))
     year = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
     owner.windows = {"3.2": Window(TODAY, 1), "4.1": Window(year, 1), "33.1": Window(year - 1, 1)}
@@ -488,7 +488,7 @@ def test_windows_of_another_existing_group_are_retained() -> None:
     assert [left.amount for left in list_left(other, owner.windows, NOON)] == [470]
 
 
-def test_counting_and_release_do_not_change_their_input() -> None:
+def test_counting_and_releasing_do_not_change_the_input_objects() -> None:
     owner = Owner(entry(amount=100, country_count=2))
     owner.moves(10)
     before = owner.windows
@@ -509,7 +509,7 @@ MOVEMENTS = st.lists(
 @settings(max_examples=60)
 @given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_used_and_remaining_values_add_up_to_the_limit(movements: list[Any], duration: int) -> None:
-    """Compare the counters with a list of movements, while movements are released and new windows begin."""
+    """The test compares the counters with a list of movements, while movements are released and new windows begin."""
     owner = Owner(entry(amount=300, count=6, country_count=2, duration=duration))
     passed: list[tuple[list[WindowUsage], int, int | None]] = []
     for amount, country, release, pause in movements:

@@ -1,4 +1,4 @@
-"""Tests of matching movements with entries of fee, limit and risk groups: a match and a mismatch of each member."""
+"""Tests that match movements with fee, limit and risk entries: each member has a matching and a non-matching case."""
 
 from dataclasses import replace
 from typing import Any
@@ -78,7 +78,7 @@ def test_an_entry_without_criteria_matches_every_debit(matches: Any) -> None:
     ("asked", "transaction_type", "falls"),
     [(0, 0, True), (0, 1, False), (61, 61, True), (61, 62, False), (99, 62, True)],
 )
-def test_an_entry_matches_only_its_transaction_type_unless_it_applies_to_any_type(
+def test_an_entry_for_a_transaction_type_matches_only_movements_of_that_type(
     matches: Any, asked: int, transaction_type: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, transaction_type=transaction_type), transaction_type=asked) is falls
@@ -88,7 +88,7 @@ def test_an_entry_matches_only_its_transaction_type_unless_it_applies_to_any_typ
 @pytest.mark.parametrize(
     ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
 )
-def test_an_entry_matches_only_its_entry_mode_unless_it_applies_to_any_mode(
+def test_an_entry_for_an_entry_mode_matches_only_movements_with_that_mode(
     matches: Any, asked: int, entry_mode: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
@@ -120,14 +120,16 @@ def test_a_movement_without_a_merchant_category_matches_only_the_whole_range(
 
 
 @pytest.mark.parametrize(("low", "high", "falls"), [(0, 9999, True), (0, 9998, False), (5411, 5411, False)])
-def test_in_category_accepts_a_missing_category_only_for_the_whole_range(low: int, high: int, falls: bool) -> None:
+def test_the_function_in_category_accepts_a_missing_category_only_for_the_whole_range(
+    low: int, high: int, falls: bool
+) -> None:
     assert in_category(MccRange(low, high), None) is falls
     assert in_category(MccRange(low, high), 5411)
 
 
 @pytest.mark.parametrize("matches", [charged, meant])
 @pytest.mark.parametrize(("country", "falls"), [(FR, True), (DE, False), (None, False)])
-def test_a_fee_or_risk_rule_matches_only_its_country_unless_it_applies_to_any_country(
+def test_a_fee_or_risk_rule_for_a_country_matches_only_that_country(
     matches: Any, country: int | None, falls: bool
 ) -> None:
     facts = replace(FACTS, country=country)
@@ -142,7 +144,7 @@ def test_a_fee_or_risk_rule_matches_only_its_country_unless_it_applies_to_any_co
     ("country", "europe", "euro_area"),
     [(FR, True, True), (PL, True, False), (US, False, False), (CA, False, False), (None, False, False)],
 )
-def test_a_fee_or_risk_rule_matches_only_its_region_unless_it_applies_to_any_region(
+def test_a_fee_or_risk_rule_for_a_region_matches_only_that_region(
     matches: Any, country: int | None, europe: bool, euro_area: bool
 ) -> None:
     facts = replace(FACTS, country=country)
@@ -163,16 +165,12 @@ def test_country_and_region_of_a_fee_or_risk_rule_must_both_match(matches: Any, 
 
 
 @pytest.mark.parametrize(("asked", "falls"), [(0, True), (EUR, True), (USD, False)])
-def test_a_limit_matches_only_its_transaction_currency_unless_it_applies_to_any_currency(
-    asked: int, falls: bool
-) -> None:
+def test_a_limit_for_a_transaction_currency_matches_only_that_currency(asked: int, falls: bool) -> None:
     assert counted(FACTS, currency=asked) is falls
 
 
 @pytest.mark.parametrize(("holder_country", "falls"), [(DE, True), (FR, False), (None, False)])
-def test_a_limit_matches_only_its_holder_country_unless_it_applies_to_any_country(
-    holder_country: int | None, falls: bool
-) -> None:
+def test_a_limit_for_a_holder_country_matches_only_that_country(holder_country: int | None, falls: bool) -> None:
     facts = replace(FACTS, holder_country=holder_country)
 
     assert counted(facts, holder_country=DE) is falls

@@ -1,4 +1,4 @@
-"""Tests of the usage counters of limits: one item for each card, account and holder, and one concurrent writer."""
+"""Tests of the usage counters of limits: each card, account and holder has one item, and concurrent writes conflict."""
 
 from dataclasses import replace
 

@@ -110,7 +110,9 @@ def test_an_address_truncates_the_holder_name_to_70_characters(issuer: Issuer) -
 
 
 @pytest.mark.parametrize(("method", "currency"), [(UK, EUR), (SEPA, GBP), (UK, USD)])
-def test_a_currency_of_another_method_returns_5003(issuer: Issuer, method: int, currency: int) -> None:
+def test_a_currency_that_the_payment_method_does_not_support_returns_5003(
+    issuer: Issuer, method: int, currency: int
+) -> None:
     account = issuer.account(currency_ison=GBP)
 
     answer = issuer.do(ASSIGN, account_id=account, epm_method_id=method, currency_ison=currency)
@@ -155,7 +157,7 @@ def test_an_account_name_rejected_by_the_provider_returns_7001(issuer: Issuer) -
     assert issuer.data("getAccountExternalPaymentAddresses", account_id=account) == []
 
 
-def test_a_pending_address_rejects_payments_until_the_schedule_opens_the_address(
+def test_a_pending_address_rejects_payments_until_the_scheduled_job_opens_the_address(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account, reference = issuer.account(currency_ison=GBP), issuer.reference()
@@ -243,7 +245,7 @@ def test_a_special_account_of_another_programme_manager_returns_3013(issuer: Iss
     )
 
 
-def test_special_accounts_with_the_same_number_at_two_managers_are_separate(issuer: Issuer, tariff: Issuer) -> None:
+def test_special_accounts_of_two_managers_with_the_same_number_are_separate(issuer: Issuer, tariff: Issuer) -> None:
     theirs, ours = issuer.special_address(), tariff.special_address(SPECIAL)
     tariff.inbound(ours, 700)
 
@@ -319,7 +321,7 @@ def test_addresses_of_another_programme_manager_return_3010(issuer: Issuer) -> N
 
 
 @pytest.mark.parametrize("before", "AS")
-def test_an_address_changes_between_active_and_suspended_until_blocked(issuer: Issuer, before: str) -> None:
+def test_an_unblocked_address_can_be_suspended_and_reactivated(issuer: Issuer, before: str) -> None:
     number = issuer.address()["id"]
     codes = [change(issuer, number, status) for status in (before, before, "A", "S", "S", before, "B")]
 
@@ -337,7 +339,7 @@ def change(issuer: Issuer, number: int, status: str) -> int | None:
 
 
 @pytest.mark.parametrize(("asked", "level"), [({}, 300), ({"access_level": 500}, 500), ({"access_level": 0}, 0)])
-def test_an_address_has_the_requested_access_level_or_that_of_its_account(
+def test_the_access_level_of_an_address_defaults_to_the_level_of_the_account(
     issuer: Issuer, asked: dict[str, int], level: int
 ) -> None:
     address = issuer.address(issuer.account(access_level=300, currency_ison=GBP), **asked)

@@ -65,7 +65,7 @@ def found(module_causeway: Causeway, **number: str) -> Item | None:
     return module_causeway.hub.store.get(*find_key(**number))
 
 
-def test_an_address_record_round_trips_through_the_external_payments_table(module_causeway: Causeway) -> None:
+def test_an_address_record_is_unchanged_after_storing_and_reading(module_causeway: Causeway) -> None:
     made = opened(module_causeway, british(card_id=5, risk_score=3, note="n", reason_code=1, status="S"))
     table, key = made.key(made.id)
 
@@ -78,7 +78,7 @@ def test_an_address_record_round_trips_through_the_external_payments_table(modul
 
 @pytest.mark.parametrize("action", ADDRESS_RULES)
 @pytest.mark.parametrize("status", "ASB")
-def test_an_address_rejects_actions_by_the_rules_of_its_status(action: str, status: str) -> None:
+def test_an_address_rejects_actions_that_its_status_does_not_permit(action: str, status: str) -> None:
     refusal = ADDRESS_RULES[action][status]
     told: Status | None = None
     try:
@@ -123,8 +123,8 @@ def test_a_british_iban_has_the_key_of_its_sort_code_and_account_number() -> Non
     assert number_keys(by_iban) == number_keys(by_both) == [find_key(**numbers)]
 
 
-def test_an_address_with_two_numbers_has_a_key_for_each() -> None:
-    """A provider may assign a sort code and an IBAN of a different country."""
+def test_an_address_with_two_account_numbers_has_two_lookup_keys() -> None:
+    """A provider may assign a sort code and an IBAN that belong to different countries."""
     keys = number_keys(british(iban=GERMAN))
 
     assert len(keys) == 2
@@ -148,7 +148,7 @@ def test_the_number_of_a_special_account_has_no_holder_and_no_card(module_causew
 
 @pytest.mark.parametrize("make", [german, british])
 def test_a_second_address_with_the_same_number_is_rejected(module_causeway: Causeway, make: Any) -> None:
-    """The second address is rejected as a whole, including its record."""
+    """The transaction also writes the record of the address, so the record is not stored."""
     first = opened(module_causeway, make())
     second = replace(first, id=next(_ids), account_id=18)
 

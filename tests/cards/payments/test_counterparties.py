@@ -53,14 +53,14 @@ def last_event(issuer: Issuer, number: int) -> Any:
 
 
 def both(issuer: Issuer, account: int, payment: int, transaction: int) -> dict[str, Any]:
-    """Return the counterparty in a payment's row. Check that the event has the same counterparty."""
+    """Return the counterparty in the transaction row of a payment. Check that the event has the same counterparty."""
     shown = other_side(row(issuer, account, transaction))
     assert other_side(last_event(issuer, payment)) == shown
     return shown
 
 
 def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
-    """Create a funded account and an outbound payment. Returns the ids of both."""
+    """Create a funded account and an outbound payment. Return the ids of the account and the payment."""
     currency = {UK: 826, SEPA: EUR}[method]
     address = issuer.funded_address(10_000, currency)
     answer = issuer.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)
@@ -125,7 +125,7 @@ def test_a_direct_debit_and_its_return_have_the_creditor_as_counterparty(notifie
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_each_side_of_an_internal_transfer_has_the_other_account_as_counterparty(notified_issuer: Issuer) -> None:
+def test_each_account_of_an_internal_transfer_has_the_second_account_as_counterparty(notified_issuer: Issuer) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
     paid = notified_issuer.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
@@ -229,7 +229,7 @@ def test_a_return_shows_its_direction_and_its_original_transaction(notified_issu
     ]
 
 
-def test_a_sent_return_has_a_new_reference_and_a_received_return_that_of_the_payment(notified_issuer: Issuer) -> None:
+def test_a_sent_return_has_a_new_reference_and_a_received_return_the_payment_reference(notified_issuer: Issuer) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.funded_address(10_000)
     number = notified_issuer.pending_payment(payer, AMOUNT, reference_number="Rent")
     notified_issuer.result(number, "settled")
@@ -248,7 +248,7 @@ def test_a_sent_return_has_a_new_reference_and_a_received_return_that_of_the_pay
     assert (sent_back["transaction_type"], sent_back["reference_number"]) == (64, "Not ours")
 
 
-def test_a_return_completed_by_the_schedule_shows_its_original_transaction(notified_issuer: Issuer) -> None:
+def test_a_return_completed_by_the_scheduled_job_shows_the_original_transaction(notified_issuer: Issuer) -> None:
     issuer = notified_issuer.with_own_clock()
     address = issuer.address()
     came = issuer.inbound(address, AMOUNT, sender_name="Lost Bob", reference="Invoice 7")

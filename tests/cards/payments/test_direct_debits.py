@@ -18,7 +18,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def decide(issuer: Issuer, number: int, should_pay: int, reason: Any = 0, **members: Any) -> int | None:
-    """Decide on a direct debit and return the status code."""
+    """Send a decision on a direct debit and return the status code."""
     return issuer.do(DECIDE, epm_transaction_id=number, should_pay=should_pay, reason=reason, **members).status_code
 
 
@@ -28,7 +28,7 @@ def passed(issuer: Issuer, number: int) -> Any:
 
 
 def announced(issuer: Issuer, amount: int = 2500, held: int = 10_000) -> tuple[Any, int, int]:
-    """Create a funded account with a mandate and a pending direct debit."""
+    """Create a funded account with a mandate and a pending direct debit. Return the new records."""
     address = issuer.funded_address(held)
     mandate = issuer.mandate(address)
     return address, mandate, issuer.debit(mandate, amount)["epm_transaction_id"]
@@ -89,7 +89,7 @@ def test_only_an_active_address_gets_mandates(issuer: Issuer, status: str, code:
 # -- from announcement to cut-off
 
 
-def test_a_direct_debit_is_pending_and_holds_nothing_before_its_cut_off(issuer: Issuer) -> None:
+def test_a_direct_debit_is_pending_and_holds_no_money_before_its_cut_off(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
 
     told = issuer.debit(issuer.mandate(address), 2500)
@@ -186,7 +186,7 @@ def test_a_direct_debit_above_the_available_balance_is_rejected(issuer: Issuer, 
 
 
 @pytest.mark.parametrize(("status", "final"), [("A", "S"), ("R", "J"), ("S", "J")])
-def test_a_direct_debit_is_paid_by_an_active_account_only(issuer: Issuer, status: str, final: str) -> None:
+def test_a_direct_debit_is_paid_only_from_an_active_account(issuer: Issuer, status: str, final: str) -> None:
     address, _, number = announced(issuer)
     issuer.data("changeAccountStatus", account_id=address["account_id"], account_status=status)
 
@@ -194,7 +194,7 @@ def test_a_direct_debit_is_paid_by_an_active_account_only(issuer: Issuer, status
 
 
 @pytest.mark.parametrize(("status", "final"), [("A", "S"), ("S", "J"), ("B", "J")])
-def test_a_direct_debit_is_paid_by_an_active_address_only(issuer: Issuer, status: str, final: str) -> None:
+def test_a_direct_debit_is_paid_only_from_an_active_address(issuer: Issuer, status: str, final: str) -> None:
     address, _, number = announced(issuer)
     issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=status)
 
@@ -209,7 +209,7 @@ def test_a_direct_debit_of_a_closed_account_is_rejected(issuer: Issuer) -> None:
     assert passed(issuer, number)["state"] == "J"
 
 
-def test_limits_count_direct_debits_and_ignore_rejected_ones(tariff: Issuer) -> None:
+def test_limits_count_direct_debits_and_ignore_rejected_direct_debits(tariff: Issuer) -> None:
     address = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=DEBITS_A_YEAR))
     tariff.inbound(address, 10_000)
     mandate = tariff.mandate(address)
@@ -223,7 +223,7 @@ def test_limits_count_direct_debits_and_ignore_rejected_ones(tariff: Issuer) -> 
 # -- the schedule
 
 
-def test_the_schedule_handles_direct_debits_from_the_second_of_their_cut_off(issuer: Issuer) -> None:
+def test_the_scheduled_job_handles_a_direct_debit_from_its_cut_off_time_on(issuer: Issuer) -> None:
     address, _, number = announced(issuer)
     poor = issuer.debit(issuer.mandate(issuer.address()), 100)["epm_transaction_id"]
     issuer.clock.advance(DAY - 1)
@@ -238,7 +238,7 @@ def test_the_schedule_handles_direct_debits_from_the_second_of_their_cut_off(iss
     assert issuer.balances(address["account_id"]) == (7500, 7500, 0)
 
 
-def test_the_schedule_rejects_a_direct_debit_with_a_negative_decision(issuer: Issuer) -> None:
+def test_the_scheduled_job_rejects_a_direct_debit_with_a_negative_decision(issuer: Issuer) -> None:
     address, _, number = announced(issuer)
     decide(issuer, number, 0, 4)
     issuer.clock.advance(DAY)

@@ -1,4 +1,4 @@
-"""Tests of payments between two addresses of this service, which are booked at once without the payment provider."""
+"""Tests of payments between two addresses of this service, which are booked immediately without a provider."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_a_lower_case_iban_of_this_service_is_recognized(issuer: Issuer, country
     assert issuer.balances(target["account_id"]) == (100, 100, 0)
 
 
-def test_a_payment_to_an_address_of_this_service_is_credited_at_once(issuer: Issuer) -> None:
+def test_a_payment_to_an_address_of_this_service_is_credited_immediately(issuer: Issuer) -> None:
     source, target = issuer.funded_address(10_000), issuer.address()
     sort_code = {name: target[name] for name in ("sort_code", "account_number")}
 
@@ -118,7 +118,7 @@ def test_a_suspended_or_blocked_destination_returns_7001(
     assert issuer.balances(source["account_id"])[0] == (10_000 if code else 9900)
 
 
-def test_an_exceeded_limit_of_the_destination_returns_7001_and_counts_nothing(tariff: Issuer) -> None:
+def test_a_transfer_above_a_limit_of_the_destination_returns_7001_and_is_not_counted(tariff: Issuer) -> None:
     source = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=OUT_A_DAY))
     target = tariff.address(tariff.account(currency_ison=GBP, limit_group_id=IN_A_WEEK))
     tariff.inbound(source, 10_000)
@@ -175,7 +175,7 @@ def test_a_special_account_receives_and_sends_payments(issuer: Issuer) -> None:
     assert [row["transaction_type"] for row in rows] == [60, 61, 61, 60, 60]
 
 
-def test_a_special_account_in_another_currency_converts(issuer: Issuer) -> None:
+def test_a_transfer_to_a_special_account_in_another_currency_is_converted(issuer: Issuer) -> None:
     sepa = issuer.special_address(SPECIAL_GBP, SEPA)
     before = issuer.inbound(sepa, 10_000)["available_balance"]
 

@@ -63,7 +63,7 @@ def test_a_checked_account_number_without_eight_digits_is_invalid(account_number
     [("31011166", False), ("41011166", True), ("81011166", True), ("91011166", False), ("41011167", False)],
 )
 def test_exception_6_accepts_foreign_currency_accounts_without_a_check(account_number: str, expected: bool) -> None:
-    """In exception 6 the first digit is 4 to 8 and the last two digits are the same."""
+    """Exception 6 applies if the first digit is 4 to 8 and the last two digits are equal."""
     assert is_valid(MOD_11_AND_DOUBLE_ALTERNATE, account_number) == expected
     assert not is_valid(MOD_10, "41011166")
 
@@ -77,13 +77,13 @@ def test_modulus_10_has_one_check_digit_for_every_seven_digits(digits: str) -> N
 
 
 @given(st.text(DIGITS, min_size=7, max_size=7))
-def test_modulus_11_has_one_check_digit_or_none(digits: str) -> None:
+def test_modulus_11_has_at_most_one_check_digit_for_every_seven_digits(digits: str) -> None:
     number = with_check_digit(MOD_11, digits)
 
     assert number == next((digits + last for last in DIGITS if is_valid(MOD_11, digits + last)), None)
 
 
-def test_some_seven_digits_have_no_check_digit_under_modulus_11() -> None:
+def test_modulus_11_has_no_check_digit_for_some_seven_digits() -> None:
     assert with_check_digit(MOD_11, "8883749") == "88837491"
     assert with_check_digit(MOD_11, "0000006") is None
 

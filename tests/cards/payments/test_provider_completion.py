@@ -1,4 +1,4 @@
-"""Tests of faults between a request, the provider and the answer: each payment completes once with one answer."""
+"""Tests of faults before and after a provider call: each payment completes once, with one response."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -15,15 +15,15 @@ from tests.cards.stored_money import entries, movements, payment, prove, state
 pytestmark = pytest.mark.faults
 
 BEFORE, AFTER = "before", "after"
-"""When something happens: before the provider has an order, or when it has answered."""
+"""The time of an action: before the provider receives an order, or after the provider responds."""
 
 
 def nothing(_: ProviderOrder) -> None:
-    """Do nothing."""
+    """Perform no action."""
 
 
 class Watched:
-    """The sandbox's provider, which also records its calls and runs an optional action during the next order."""
+    """The sandbox's provider with recorded calls and an optional action during the next order."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._provider = issuer.hub.cards.payment_provider
@@ -77,7 +77,7 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
 
 
 def later(issuer: Issuer, seconds: int = 60) -> int:
-    """Advance the clock, run the schedule and return the number of finished payments."""
+    """Advance the clock, run the scheduled job and return the number of finished payments."""
     issuer.clock.advance(seconds)
     return issuer.hub.cards.call(finish_due_payments)
 
@@ -91,7 +91,7 @@ def holds_and_releases(issuer: Issuer, address: Any) -> list[int]:
 # -- cut off
 
 
-def test_the_schedule_completes_a_transfer_interrupted_before_the_provider_call(
+def test_the_scheduled_job_completes_a_transfer_interrupted_before_the_provider_call(
     new_issuer: Issuer, provider: Watched
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -180,7 +180,9 @@ def test_an_order_known_to_the_provider_is_not_submitted_again(
     assert holds_and_releases(new_issuer, address) == [2500]
 
 
-def test_the_schedule_completes_a_payment_without_a_request_reference(new_issuer: Issuer, provider: Watched) -> None:
+def test_the_scheduled_job_completes_a_payment_without_a_request_reference(
+    new_issuer: Issuer, provider: Watched
+) -> None:
     address = new_issuer.funded_address(10_000)
 
     assert new_issuer.transfer(address, 2500, destination_account_name="Lost Ltd").status_code == 8001
@@ -190,7 +192,7 @@ def test_the_schedule_completes_a_payment_without_a_request_reference(new_issuer
     assert new_issuer.result(provider.submitted[0], "settled")["settled_balance"] == 7500
 
 
-def test_the_schedule_resends_an_order_every_minute_after_a_provider_timeout(
+def test_the_scheduled_job_resends_an_order_every_minute_after_a_provider_timeout(
     new_issuer: Issuer, provider: Watched
 ) -> None:
     address, silent = new_issuer.funded_address(10_000), raising(ProviderSilent("no answer"))
@@ -237,7 +239,7 @@ def test_a_retry_during_the_provider_call_returns_8001(new_issuer: Issuer, provi
     assert (len(provider.submitted), holds_and_releases(new_issuer, address)) == (1, [2500])
 
 
-def test_a_waiting_retry_returns_the_answer_after_the_completion(
+def test_a_waiting_retry_returns_the_stored_response_after_the_payment_completes(
     new_issuer: Issuer, provider: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -265,7 +267,7 @@ def test_a_waiting_retry_returns_the_answer_after_the_completion(
         ("Lost Ltd", ["settled"], None),
     ],
 )
-def test_a_payment_result_before_the_providers_answer_is_accepted(
+def test_a_payment_result_that_arrives_before_the_providers_response_is_accepted(
     new_issuer: Issuer, provider: Watched, name: str, told: list[str], code: int | None
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()
@@ -290,7 +292,9 @@ def test_a_payment_result_before_the_providers_answer_is_accepted(
     assert payment(new_issuer, number).due_at is None
 
 
-def test_an_outcome_is_recomputed_after_a_concurrent_payment(new_issuer: Issuer, provider: Watched) -> None:
+def test_the_outcome_of_a_payment_is_recomputed_after_a_concurrent_payment(
+    new_issuer: Issuer, provider: Watched
+) -> None:
     address = new_issuer.funded_address(10_000)
     provider.once(AFTER, lambda _: new_issuer.inbound(address, 100))
 

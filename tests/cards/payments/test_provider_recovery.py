@@ -1,4 +1,6 @@
-"""Tests of the schedule that completes waiting payments: each due payment separately, and none before its due time."""
+"""Tests of the scheduled job that completes waiting payments: each payment is handled separately when the payment is
+due.
+"""
 
 import pytest
 
@@ -27,7 +29,7 @@ def waiting(issuer: Issuer) -> list[int]:
     return sorted(row["id"] for row in issuer.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 
-def test_the_schedule_completes_pending_payments_once_after_a_minute(new_issuer: Issuer) -> None:
+def test_the_scheduled_job_completes_pending_payments_once_after_a_minute(new_issuer: Issuer) -> None:
     numbers = silent(new_issuer, 3)
     cards = new_issuer.hub.cards
     assert waiting(new_issuer) == numbers
@@ -61,7 +63,7 @@ def test_a_failed_payment_does_not_delay_other_payments(
     assert (new_issuer.hub.cards.call(finish_due_payments), waiting(new_issuer)) == (1, [])
 
 
-def test_a_run_past_its_time_limit_starts_no_payment(new_issuer: Issuer) -> None:
+def test_a_run_that_exceeds_its_time_limit_starts_no_further_payment(new_issuer: Issuer) -> None:
     silent(new_issuer, 2)
     new_issuer.clock.advance(60)
     now = new_issuer.clock.monotonic()
@@ -91,7 +93,7 @@ def test_a_direct_debit_with_a_concurrent_payment_is_decided_in_the_next_run(new
     prove(new_issuer)
 
 
-def test_a_decision_concurrent_with_the_cut_off_is_applied(new_issuer: Issuer) -> None:
+def test_a_decision_that_arrives_during_the_cut_off_is_applied(new_issuer: Issuer) -> None:
     address = new_issuer.funded_address(2500)
     number = new_issuer.debit(new_issuer.mandate(address), 2500)["epm_transaction_id"]
     late, cards = new_issuer.with_own_clock(days=1), new_issuer.with_own_clock(days=1).hub.cards

@@ -18,7 +18,7 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def came(issuer: Issuer, amount: int, scheme: str = "FPS", **members: Any) -> tuple[Any, int]:
-    """Create an address with an inbound payment by a scheme. Returns the address and the payment's id."""
+    """Create an address with an inbound payment by a scheme. Return the address and the id of the payment."""
     uk = scheme in ("FPS", "BACS", "CHAPS")
     address = issuer.address(method=UK if uk else SEPA)
     return address, issuer.inbound(address, amount, scheme=scheme, **members)["epm_transaction_id"]
@@ -31,7 +31,7 @@ def back(issuer: Issuer, number: int, action: str = INBOUND, **members: Any) -> 
 
 
 def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
-    """Create payments of one address. Return the ids of the payments by kind and state."""
+    """Create payments of every kind for one address. Return the payment ids by kind and state."""
     found = {"settled in": issuer.inbound(address, 10_000)["epm_transaction_id"]}
     found["direct credit"] = issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
     found["pending out"] = issuer.pending_payment(address, 100)
@@ -106,7 +106,7 @@ def test_a_second_return_of_a_payment_returns_4004(issuer: Issuer, action: str, 
     assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_duplicate_return_gets_the_first_answer(issuer: Issuer) -> None:
+def test_a_duplicate_return_gets_the_first_response(issuer: Issuer) -> None:
     _, number = came(issuer, 2500)
     members = {"request_reference_id": issuer.reference()}
 
@@ -204,7 +204,7 @@ def test_a_payment_can_be_returned_after_a_rejected_return(issuer: Issuer, monke
 
 
 @pytest.mark.parametrize("name", ["Silent Ltd", "Lost Ltd"])
-def test_the_schedule_completes_a_return_with_a_lost_response(issuer: Issuer, name: str) -> None:
+def test_the_scheduled_job_completes_a_return_with_a_lost_response(issuer: Issuer, name: str) -> None:
     address, number = came(issuer, 2500, sender_name=name)
     reference = issuer.reference()
 

@@ -52,12 +52,12 @@ def test_a_british_account_number_passes_the_modulus_check_and_is_unique(one: in
     assert (number == british_number(other)) == (one == other)
 
 
-def test_british_account_numbers_end_at_id_9_999_999() -> None:
+def test_british_account_numbers_are_exhausted_after_id_9_999_999() -> None:
     assert british_number(9_999_999)
     assert british_number(10_000_000) is None
 
 
-def test_a_british_iban_has_sort_code_and_number_and_equals_the_sepa_iban() -> None:
+def test_a_british_iban_contains_the_sort_code_and_number_and_equals_the_sepa_iban() -> None:
     number = british_number(17)
 
     assert number == "00000178"

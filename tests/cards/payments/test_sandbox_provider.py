@@ -1,4 +1,4 @@
-"""The sandbox's provider: idempotent orders, also under storage faults, and failures on demand."""
+"""The sandbox's provider: idempotent orders, even after storage faults, and failures on request."""
 
 import itertools
 from collections.abc import Iterator
@@ -125,7 +125,7 @@ def test_an_accepted_order_can_be_found(provider: Provider, kind: Any) -> None:
 def test_a_duplicate_order_is_executed_once_with_the_same_receipt(
     module_causeway: Causeway, provider: Provider
 ) -> None:
-    """A second instance also returns the receipt of the first instance, and storage has one row."""
+    """A second instance also returns the receipt of the first instance, and storage contains one row."""
     sent = order()
     elsewhere = SandboxProvider(module_causeway.another_process().store)
     first = provider.submit(sent)
@@ -162,7 +162,7 @@ def test_an_order_to_the_name_refuse_is_always_rejected(provider: Provider, name
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_the_first_answer_to_an_order_to_the_name_silent_is_lost(provider: Provider, kind: Any) -> None:
+def test_the_first_response_to_an_order_to_the_name_silent_is_lost(provider: Provider, kind: Any) -> None:
     sent = order("Silent Night Ltd", kind=kind)
 
     with silent():
@@ -172,7 +172,7 @@ def test_the_first_answer_to_an_order_to_the_name_silent_is_lost(provider: Provi
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_an_order_to_the_name_lost_arrives_at_the_second_attempt(provider: Provider, kind: Any) -> None:
+def test_an_order_to_the_name_lost_reaches_the_provider_at_the_second_attempt(provider: Provider, kind: Any) -> None:
     sent = order("LOST", kind=kind)
 
     with silent():

@@ -1,4 +1,4 @@
-"""Tests of inbound payments and of payment results that the simulator creates."""
+"""Tests of the simulator, which creates inbound payments and payment results."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def members(address: Any, amount: int = 100, **others: Any) -> dict[str, Any]:
     return least | {"scheme": "FPS" if address["epm_method_id"] == UK else "SCT", "sender_name": "Bob"} | others
 
 
-def test_an_inbound_payment_is_booked_at_once(issuer: Issuer) -> None:
+def test_an_inbound_payment_is_booked_immediately(issuer: Issuer) -> None:
     address = issuer.address()
 
     told = issuer.data(IN, **members(address, 2500, reference="Salary"))
@@ -79,7 +79,7 @@ def test_an_inbound_payment_to_a_suspended_closed_or_blocked_destination_bounces
         (SEPA, "WIRE", 2005),
     ],
 )
-def test_an_inbound_payment_by_a_scheme_of_another_method_returns_2005(
+def test_an_inbound_payment_by_a_scheme_of_a_different_method_returns_2005(
     issuer: Issuer, method: int, scheme: str, code: int | None
 ) -> None:
     assert issuer.sim(IN, **members(issuer.address(method=method), scheme=scheme)).status_code == code
@@ -132,7 +132,7 @@ def test_an_inbound_payment_above_a_limit_bounces(tariff: Issuer) -> None:
     assert [tariff.inbound(address, amount)["state"] for amount in (1000, 1)] == list("SJ")
 
 
-def test_an_inbound_payment_below_a_minor_unit_of_the_account_is_booked_as_zero(tariff: Issuer) -> None:
+def test_an_inbound_payment_below_one_minor_unit_is_booked_as_zero(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP)
     yen = tariff.account(currency_ison=YEN)
 

@@ -11,7 +11,7 @@ from tests.cards.stored_money import entries, movements, payment, prove, transac
 
 CHANGE = "changeExternalPaymentAddressStatus"
 BARCLAYS, RIGHT, WRONG = "202959", "63748472", "63748473"
-"""A sort code that account numbers are checked by, with one that passes and one that does not."""
+"""A sort code with a modulus check, a valid account number and an invalid account number."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_duplicate_result_releases_the_hold_once(issuer: Issuer, result: str, 
     assert held == [None, 2500, -2500]
 
 
-def test_a_rejected_payment_lists_no_transaction(issuer: Issuer) -> None:
+def test_a_rejected_payment_adds_no_transaction_to_the_list(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
 
     told = issuer.result(issuer.pending_payment(address, 2500), "rejected", reason="AC04")
@@ -197,7 +197,7 @@ def test_only_an_active_address_can_send_payments(issuer: Issuer, status: str, c
     assert issuer.transfer(address, 100).status_code == code
 
 
-def test_a_payment_in_a_currency_other_than_the_addresss_returns_5003(issuer: Issuer) -> None:
+def test_a_payment_in_a_currency_other_than_the_address_currency_returns_5003(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
 
     assert issuer.transfer(address, 100, currency_ison=EUR).status_code == 5003

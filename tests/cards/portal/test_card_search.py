@@ -54,7 +54,7 @@ def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Port
     assert issuer.card(holder_id=holder).card_id in found(portal, name="newname")
 
 
-def test_the_search_follows_every_change_of_status(portal: Portal, issuer: Issuer) -> None:
+def test_the_search_finds_a_card_by_its_new_status_after_every_status_change(portal: Portal, issuer: Issuer) -> None:
     made = issuer.card()
     statuses = []
     for action, members in (
@@ -70,7 +70,7 @@ def test_the_search_follows_every_change_of_status(portal: Portal, issuer: Issue
 
 
 def test_the_search_finds_a_card_by_the_status_that_a_risk_rule_set(portal: Portal, issuer: Issuer) -> None:
-    """The transaction that changes the card also writes the card's row in the list."""
+    """The transaction that changes the card also writes the card's row in the card list."""
     card = Card.from_item(issuer.hub.store.get(*Card.key(issuer.card_in("A").card_id)) or {})
     issuer.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
 
@@ -103,13 +103,13 @@ SEARCHED_FIRST = {"status", "expiry", "program_id", "holder_id", "last_four"}
 
 
 def write_earlier_row(issuer: Issuer, made: NewCard, kept: set[str], **members: Any) -> None:
-    """Replace a card's row in the list with a row of an earlier version, which had fewer members."""
+    """Replace the list row of a card with a row from an earlier version, which had fewer members."""
     card = Card.from_item(issuer.hub.store.get(*Card.key(made.card_id)) or {})
     row = put_row(card, "", made.pan, "attempt").item
     issuer.hub.store.put("cards", {name: row[name] for name in kept} | members)
 
 
-def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id(
+def test_the_search_finds_a_card_with_an_older_list_row_that_contains_only_an_id(
     portal: Portal, issuer: Issuer
 ) -> None:
     made = issuer.card_in("T")
@@ -124,10 +124,10 @@ def test_the_search_finds_a_card_whose_row_of_an_earlier_version_has_only_its_id
 
 
 @pytest.mark.parametrize("name", ["zoë", "ZOE", "bjork"])
-def test_the_search_finds_a_card_whose_row_has_no_holder_name_by_its_name(
+def test_the_search_finds_a_row_without_a_holder_name_by_the_name_on_the_card(
     portal: Portal, issuer: Issuer, name: str
 ) -> None:
-    """The search compares the name on the card including diacritics. This row has no holder's name."""
+    """The row has no holder's name. The search compares the name on the card, including diacritics."""
     person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
     made = issuer.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
     write_earlier_row(issuer, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")

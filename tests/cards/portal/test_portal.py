@@ -18,7 +18,7 @@ from tests.kit.storage import record_calls
 
 READS, LISTS = "BatchGetItem", ["Query"] * 16
 NOWHERE = 999_999_999
-"""An id that nothing has."""
+"""An id that no record has."""
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_statement_transactions_add_up_from_opening_to_closing_balance(portal: P
 
 
 @pytest.mark.parametrize("many", [1, 99, 101, 250])
-def test_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, issuer: Issuer, many: int) -> None:
+def test_computing_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, issuer: Issuer, many: int) -> None:
     made = issuer.card_in("A")
     account = Account.from_item(issuer.hub.store.get(*Account.key(made.account_id)) or {})
     begun = account.movements

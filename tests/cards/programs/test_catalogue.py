@@ -1,4 +1,4 @@
-"""Tests of set-ups as data: an entry that was stored and read equals the loaded entry."""
+"""Tests of set-ups as data: an entry is unchanged after storing and reading."""
 
 from decimal import Decimal
 
@@ -93,7 +93,7 @@ def test_entries_stored_before_fees_and_limits_existed_can_still_be_read() -> No
     assert entry("account_programme", kept) == MANAGERS[0].catalogue.account_programmes[501]
 
 
-def test_an_exchange_rate_applies_in_one_direction_and_is_1_between_equal_currencies() -> None:
+def test_an_exchange_rate_applies_in_one_direction_and_is_1_for_the_same_currency() -> None:
     rate = Rate(Decimal("0.86"), Decimal("1.5"))
     catalogue = Catalogue(1, "Small", rates={(978, 826): rate})
 

@@ -20,7 +20,7 @@ LIMITED = "limited"
 
 @pytest.fixture
 def limited(new_issuer: Issuer) -> Issuer:
-    """Return an issuer whose credential permits two calls a minute."""
+    """Return an issuer with a credential that permits two calls per minute."""
     return new_issuer.with_credential(LIMITED, calls_per_minute=2)
 
 
@@ -64,7 +64,7 @@ def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: I
     assert (answer.body["status"], answer.body["status_code"]) == ("error", TOO_MANY)
 
 
-def test_answers_within_the_limit_have_no_retry_after_header(limited: Issuer) -> None:
+def test_responses_within_the_limit_have_no_retry_after_header(limited: Issuer) -> None:
     answers = [
         post(limited, "/api", "getDesign", program_id=EVERYDAY),
         post(limited, "/api", "getHolder", holder_id=987654321),
@@ -74,7 +74,7 @@ def test_answers_within_the_limit_have_no_retry_after_header(limited: Issuer) ->
     assert not any("retry-after" in answer.headers for answer in answers)
 
 
-def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared_causeway: Causeway) -> None:
+def test_a_credential_without_a_limit_uses_the_limit_of_the_setting(shared_causeway: Causeway) -> None:
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=3))
     issuer = Issuer(causeway)
 
@@ -82,7 +82,7 @@ def test_a_credential_without_its_own_limit_uses_the_limit_of_the_setting(shared
     assert codes(issuer.with_credential("own", calls_per_minute=1), 2) == [None, TOO_MANY]
 
 
-def test_a_credential_of_an_earlier_version_has_no_own_limit(new_issuer: Issuer) -> None:
+def test_a_credential_stored_by_an_earlier_version_has_no_separate_limit(new_issuer: Issuer) -> None:
     key_digest = digest(new_issuer.secrets["full"]["access_key"])
     item = new_issuer.hub.store.get(*credential_key(key_digest))
 
@@ -91,7 +91,7 @@ def test_a_credential_of_an_earlier_version_has_no_own_limit(new_issuer: Issuer)
     assert new_issuer.hub.cards.credentials.get(1, "full").calls_per_minute is None
 
 
-def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: Issuer) -> None:
+def test_the_api_the_simulator_and_all_keys_of_a_credential_share_one_limit(limited: Issuer) -> None:
     secret = limited.hub.cards.credentials.rotate(1, LIMITED)
     new_key = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
 
@@ -121,7 +121,7 @@ def test_calls_with_wrong_credentials_do_not_count(limited: Issuer, wrong: Mappi
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
 
-def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_answer(limited: Issuer) -> None:
+def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_response(limited: Issuer) -> None:
     reference = limited.reference()
     codes(limited, 2)
 

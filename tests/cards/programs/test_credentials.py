@@ -22,7 +22,7 @@ from tests.kit.storage import record_calls
 
 
 class Caller:
-    """A programme manager with a loaded credential and its secret parts."""
+    """A programme manager with a loaded credential and the credential's secret parts."""
 
     def __init__(self, causeway: Causeway) -> None:
         self.causeway = causeway
@@ -83,7 +83,7 @@ def test_a_malformed_part_is_rejected_without_a_storage_read(caller: Caller, pos
         assert caller.causeway.another_process().cards.credentials.check(*parts) is None
 
 
-def test_every_wrong_credential_takes_the_same_number_of_comparisons(
+def test_checking_any_wrong_credential_takes_the_same_number_of_comparisons(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[int] = []
@@ -110,7 +110,7 @@ def test_every_wrong_credential_takes_the_same_number_of_comparisons(
     assert counts == [4, *[8] * 4]  # both parts of two keys, there or not, and once more for a key that may be new
 
 
-def test_tables_and_logs_contain_no_part_in_clear(caller: Caller, lines: Lines) -> None:
+def test_tables_and_logs_contain_no_credential_part_in_plain_text(caller: Caller, lines: Lines) -> None:
     causeway = caller.causeway
     rotated = causeway.hub.cards.credentials.rotate(caller.id, "app")
     causeway.hub.cards.credentials.check(*caller.parts)
@@ -123,7 +123,7 @@ def test_tables_and_logs_contain_no_part_in_clear(caller: Caller, lines: Lines) 
     ]
 
 
-def test_two_keys_are_live_until_the_older_key_is_removed(caller: Caller) -> None:
+def test_two_keys_are_valid_until_the_older_key_is_removed(caller: Caller) -> None:
     operator = caller.causeway.hub.cards.credentials
     made = operator.rotate(caller.id, "app")
     assert made.access_key is None, "the access key stays"
@@ -238,7 +238,7 @@ def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: C
 
 
 @pytest.mark.parametrize("seconds", [60, -3600])
-def test_an_ended_credential_leaves_the_current_list_after_a_minute_or_a_clock_set_back(
+def test_an_ended_credential_is_not_listed_after_a_minute_or_after_the_clock_is_set_back(
     caller: Caller, seconds: int
 ) -> None:
     credentials = caller.causeway.another_process().cards.credentials

@@ -1,4 +1,4 @@
-"""Tests of the set-ups that requests use: they are cached for a minute, and used entries are protected."""
+"""Tests of the set-ups that requests use: set-ups are cached for a minute, and used entries are protected."""
 
 from decimal import Decimal
 from typing import Any
@@ -131,7 +131,7 @@ def test_a_change_takes_effect_after_a_minute_with_one_query(
     assert len(queries) == 1
 
 
-def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailable(
+def test_a_cached_catalogue_is_used_for_a_minute_while_storage_is_unavailable(
     causeway: Causeway, small: dict[str, Any], lines: Lines
 ) -> None:
     programmes = causeway.another_process().cards.programmes
@@ -148,7 +148,7 @@ def test_a_cached_catalogue_stays_in_use_for_a_minute_while_storage_is_unavailab
     assert programmes.catalogue(small["id"]).name == "Another Name"
 
 
-def test_an_uncached_catalogue_raises_store_unavailable_without_storage(
+def test_reading_an_uncached_catalogue_without_storage_raises_store_unavailable(
     causeway: Causeway, small: dict[str, Any]
 ) -> None:
     with causeway.storage_gone("query"), pytest.raises(StoreUnavailable):

@@ -1,4 +1,4 @@
-"""Tests of the conditions between the fields of a request: required, excluded and ignored fields."""
+"""Tests of the conditions that a request's fields must meet together: required, excluded and ignored fields."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ CHECKED_LATER = {
     "inboundReturn": {"reason"},
     "directCreditReturn": {"return_reason_id"},
 }
-"""Conditional fields whose condition is what is stored, or the provider's."""
+"""Conditional fields that depend on stored records or on the provider."""
 
 
 @EVERY
@@ -185,7 +185,7 @@ def test_a_transfer_requires_an_iban_or_a_sort_code_with_an_account_number(
 def test_a_custom_fee_requires_an_account_and_a_currency_for_its_amount(
     given: tuple[str, ...], expected: set[str]
 ) -> None:
-    """One of two fields is required. The error message names the second field."""
+    """If a request has neither of two alternative fields, the error message names the second field."""
     whole, _ = whole_requests.whole("createCustomFee")
     mandatory = ("fee_group_id", "fee_code", "description")
     members = {name: value for name, value in whole.items() if name in (*mandatory, *given)}
@@ -223,7 +223,7 @@ def test_account_owners_match_the_number_of_accounts_and_may_repeat() -> None:
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_track_data_names_have_at_most_26_characters_together(action: str) -> None:
+def test_track_data_names_have_a_total_of_at_most_26_characters(action: str) -> None:
     whole = whole_requests.whole(action)[0]
     names = ("track_data_first_name", "track_data_last_name")
 
@@ -234,7 +234,7 @@ def test_track_data_names_have_at_most_26_characters_together(action: str) -> No
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_one_message_reports_field_faults_and_conditions_together(action: str) -> None:
+def test_one_message_reports_invalid_fields_and_unmet_conditions(action: str) -> None:
     whole = whole_requests.whole(action)[0] | {"card_name_line_3": None, "track_data_first_name": "a" * 26}
 
     code, message = refusal(action, whole)
@@ -246,7 +246,7 @@ def test_one_message_reports_field_faults_and_conditions_together(action: str) -
 
 @pytest.mark.parametrize("action", ["createCard", "changeCardAcsPassword"])
 def test_a_password_has_at_most_318_bytes_in_utf_8(action: str) -> None:
-    """RSA with 3072 bits, OAEP and SHA-256 can encrypt at most 318 bytes."""
+    """RSA encryption with 3072 bits, OAEP and SHA-256 is limited to 318 bytes."""
     whole = whole_requests.whole(action)[0]
 
     assert read(action, whole | {"acs_password": "\u6771" * 106})
@@ -262,7 +262,7 @@ def junk(action: str, *beginnings: str) -> Members:
 
 
 @pytest.mark.parametrize("action", ["createAccount", "createCard"])
-def test_the_holder_block_is_ignored_if_a_holder_id_is_present(action: str) -> None:
+def test_the_new_holder_fields_are_ignored_if_a_holder_id_is_present(action: str) -> None:
     whole = whole_requests.whole(action)[1]
     block = {name: value for name, value in junk(action, "holder_", "kyc_").items() if name != "holder_id"}
 
@@ -273,7 +273,7 @@ def test_the_holder_block_is_ignored_if_a_holder_id_is_present(action: str) -> N
 
 @pytest.mark.parametrize("virtual", [1, "1"])
 @pytest.mark.parametrize(("action", "field"), [("createCard", "card_virtual"), ("reissueCard", "virtual")])
-def test_the_delivery_block_and_the_pin_are_ignored_for_a_virtual_card(action: str, field: str, virtual: Any) -> None:
+def test_the_delivery_fields_and_the_pin_are_ignored_for_a_virtual_card(action: str, field: str, virtual: Any) -> None:
     whole = whole_requests.whole(action)[-1] | {field: virtual}
     ignored = junk(action, "delivery_", "order_", "bulk_", "card_pin")
 

@@ -18,7 +18,7 @@ EVERY = pytest.mark.parametrize("action", BY_ACTION)
 
 
 PAIRED = ("holder_id", "account_id", "maximum_amount")
-"""Optional fields in whose place there has to be something else, or which something else needs."""
+"""Optional fields that exclude or require a different field."""
 
 
 def with_member(action: str, name: str) -> Members:
@@ -28,7 +28,7 @@ def with_member(action: str, name: str) -> Members:
 
 
 def as_sent(value: Any) -> Any:
-    """Return a value after JSON encoding and parsing."""
+    """Return a value after conversion to and from JSON."""
     return jsontext.loads(jsontext.dumps(value))
 
 
@@ -50,7 +50,7 @@ def test_a_request_has_exactly_the_members_of_its_table(action: str) -> None:
 
 
 @EVERY
-def test_an_answer_has_the_members_of_its_table(action: str) -> None:
+def test_a_response_has_the_members_of_its_table(action: str) -> None:
     model = answer_of(EVERY_ACTION[action])
     fields = model.model_fields if model else {}
     table = TABLES[action].answer
@@ -93,7 +93,9 @@ def test_a_member_accepts_every_valid_value(action: str, subtests: pytest.Subtes
 
 
 @EVERY_WITH_MEMBERS
-def test_a_member_rejects_invalid_values_without_quoting_them(action: str, subtests: pytest.Subtests) -> None:
+def test_a_member_rejects_invalid_values_and_the_error_does_not_quote_the_value(
+    action: str, subtests: pytest.Subtests
+) -> None:
     for name in TABLES[action].request:
         with subtests.test(name):
             member = TABLES[action].request[name]
@@ -110,7 +112,7 @@ def test_a_member_rejects_invalid_values_without_quoting_them(action: str, subte
 
 
 @EVERY_WITH_MEMBERS
-def test_a_missing_mandatory_member_is_named_and_null_equals_absence(action: str, subtests: pytest.Subtests) -> None:
+def test_a_missing_or_null_mandatory_member_is_named_in_the_error(action: str, subtests: pytest.Subtests) -> None:
     for name in TABLES[action].request:
         with subtests.test(name):
             member, whole = TABLES[action].request[name], with_member(action, name)
@@ -149,7 +151,7 @@ def test_every_action_accepts_the_members_of_the_envelope_and_an_access_level(ac
 
 
 @EVERY
-def test_one_message_names_every_faulty_field(action: str) -> None:
+def test_the_error_message_names_every_invalid_field(action: str) -> None:
     wrong: Members = {name: {} for name in TABLES[action].request}
     if action in ("createAccount", "createCard"):
         del wrong["holder_id"]  # beside it the block is not looked at
@@ -161,7 +163,7 @@ def test_one_message_names_every_faulty_field(action: str) -> None:
 
 
 @EVERY
-def test_the_first_faulty_field_in_table_order_determines_the_code(action: str) -> None:
+def test_the_first_invalid_field_in_table_order_determines_the_code(action: str) -> None:
     names = [name for name in TABLES[action].request if TABLES[action].request[name].mandatory]
     whole = whole_requests.whole(action)[0]
     for first, second in pairwise(names):
@@ -184,7 +186,7 @@ def test_the_first_faulty_field_in_table_order_determines_the_code(action: str) 
         ("simulateRefund", "trans_link", "amount"),
     ],
 )
-def test_problems_list_inherited_members_in_the_order_of_their_block(action: str, first: str, second: str) -> None:
+def test_an_error_message_lists_inherited_members_in_table_order(action: str, first: str, second: str) -> None:
     _, message = refusal(action, {name: {} for name in TABLES[action].request})
 
     assert message.index(f"{first} ") < message.index(f"{second} ")
@@ -194,7 +196,7 @@ def test_problems_list_inherited_members_in_the_order_of_their_block(action: str
 
 
 def _beside(name: str, meant: Any) -> Members:
-    """Return the other changes to a complete request that a value of the member requires."""
+    """Return the changes to a complete request that a value of the member requires."""
     if name == "account_id" and type(meant) is tuple:
         return {"account_owner_id": [5] * len(meant)}
     if name == "account_id" and meant is None:

@@ -29,7 +29,7 @@ ADDRESS = state_table(
     getAccountExternalPaymentAddresses  ok   ok   ok
     """
 )
-"""By action, then by the address's state."""
+"""The expected status code by action and address state."""
 ADDRESS_MOVES = state_table(
     """
          A    S    B
@@ -38,7 +38,7 @@ ADDRESS_MOVES = state_table(
     B 4002 4002 4002
     """
 )
-"""changeExternalPaymentAddressStatus: by the address's state, then by what is asked for."""
+"""The expected status code of changeExternalPaymentAddressStatus by current state and requested state."""
 
 MANDATE = state_table(
     """
@@ -46,7 +46,7 @@ MANDATE = state_table(
     cancelExternalPaymentMandate   ok 4005
     """
 )
-"""By action, then by the mandate's state."""
+"""The expected status code by action and mandate state."""
 
 PAYMENT = state_table(
     """
@@ -58,7 +58,8 @@ PAYMENT = state_table(
   simulateDirectDebit            4008  4008  4008  4004 4008 4008 4004      ok    4008    4008    4004     4008     4008
     """
 )
-"""By action, then by the payment's kind and state; ``in`` is of a scheme that the action returns."""
+"""The expected status code by action, payment kind and payment state. ``in`` has a scheme that the action can return.
+"""
 RESULTS = state_table(
     """
                 out.P out.S out.J out.R in.S in.J in.R debit.P debit.S debit.J debit.R return.P return.S
@@ -67,7 +68,7 @@ RESULTS = state_table(
     returned     4008    ok  4008    ok 4008 4008 4008    4008    4008    4008    4008     4008     4008
     """
 )
-"""simulateOutboundResult: by what is reported, then by the payment; what is known already may be reported again."""
+"""The expected status code of simulateOutboundResult by reported result and payment. A known result can be repeated."""
 
 
 def address_in(issuer: Issuer, state: str) -> Any:
@@ -214,9 +215,9 @@ def _debit(*, passed: bool = False, cancelled: bool = False, returned: bool = Fa
 
 
 def _return(sender_name: str) -> Callable[[Issuer], int]:
-    """Return a function that returns an inbound payment to its sender.
+    """Return a function that returns an inbound payment to the sender.
 
-    The function reads the id of the return in storage.
+    The function reads the id of the return from storage.
     """
 
     def create(issuer: Issuer) -> int:
@@ -247,12 +248,12 @@ PLACES: Mapping[str, Callable[[Issuer], int]] = {
     "return.S": _return("Bob"),
 }
 DIRECT_CREDITS = {"in.S": _in("BACS"), "in.J": _in("BACS", state="S"), "in.R": _in("BACS", returned=True)}
-"""The way of a payment to each state; DIRECT_CREDITS are those that directCreditReturn is for."""
+"""Functions that create a payment in each state. directCreditReturn accepts only the payments of ``DIRECT_CREDITS``."""
 
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[str, int]:
-    """Return a payment in each state, for actions that are rejected without a change."""
+    """Return a payment in each state, for actions that are rejected and change nothing."""
     return {place: made(issuer) for place, made in PLACES.items()}
 
 
@@ -278,7 +279,7 @@ def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
 
 
 @pytest.mark.parametrize("result", RESULTS)
-def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
+def test_a_provider_result_changes_an_outbound_payment_only_to_allowed_states(
     issuer: Issuer, standing: Mapping[str, int], result: str
 ) -> None:
     letter = {"settled": "S", "rejected": "J", "returned": "R"}[result]
@@ -292,7 +293,7 @@ def test_a_provider_result_moves_an_outbound_payment_to_allowed_states_only(
 
 
 @pytest.mark.parametrize(("action", "scheme"), [("inboundReturn", "BACS"), ("directCreditReturn", "FPS")])
-def test_direct_credits_are_returned_by_their_own_action(issuer: Issuer, action: str, scheme: str) -> None:
+def test_direct_credits_can_be_returned_only_by_direct_credit_return(issuer: Issuer, action: str, scheme: str) -> None:
     payment = _in(scheme)(issuer)
 
     assert issuer.do(action, epm_transaction_id=payment).status_code == 4008

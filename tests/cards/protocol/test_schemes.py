@@ -51,7 +51,7 @@ def test_chaps_accepts_any_amount() -> None:
 def test_a_payment_uses_the_first_requested_scheme_that_accepts_its_amount(
     method: int, schemes: list[str], amount: int, expected: str | None
 ) -> None:
-    """The selection skips schemes of another method. If no scheme is requested, the default order applies."""
+    """The selection skips schemes of other methods. If no scheme is requested, the default order applies."""
     assert choose_scheme(method, schemes, amount) == expected
 
 
@@ -61,7 +61,7 @@ def test_the_sepa_countries_have_their_iso_3166_numbers() -> None:
     assert {letters: known[letters] for letters in SEPA_COUNTRIES} == SEPA_COUNTRIES
 
 
-def test_an_account_has_the_country_of_its_iban_or_britain_without_an_iban() -> None:
+def test_the_country_of_an_account_is_the_iban_country_or_britain_without_an_iban() -> None:
     assert country_of("DE89370400440532013000") == 276
     assert country_of("GB29NWBK60161331926819") == BRITAIN
     assert country_of("SA0380000000608010167519") is None

@@ -32,16 +32,16 @@ CARD = state_table(
     createAccount                        ok   ok   ok   ok   ok   ok   ok 4002
     """
 )
-"""By action, then by the card's state."""
+"""The expected status code by action and card state."""
 
 READS = (
     *("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword"),
     *("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions"),
 )
-"""The reads that are possible for a card in every state."""
+"""Actions that read a card in every state."""
 
 MENTIONING = ("assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount", "createCustomFee")
-"""Actions that name a card without changing it: possible in every state but B, which allows no writes."""
+"""Actions that refer to a card without changing the card. These actions are rejected only for state B."""
 NAMED = {action: {state: 4002 if state == "B" else OK for state in "NATRLSEB"} for action in MENTIONING}
 
 MOVES = state_table(
@@ -57,7 +57,7 @@ MOVES = state_table(
     B 4002 4002 4002 4002 4002 4002
     """
 )
-"""changeCardStatus: by the card's state, then by what is asked for."""
+"""The expected status code of changeCardStatus by current state and requested state."""
 
 ACCOUNT = state_table(
     """
@@ -71,7 +71,7 @@ ACCOUNT = state_table(
     getTransactions                ok   ok   ok   ok
     """
 )
-"""By action, then by the account's state."""
+"""The expected status code by action and account state."""
 
 MONEY_ACCOUNT = state_table(
     """
@@ -85,7 +85,9 @@ MONEY_ACCOUNT = state_table(
     getAccountExternalPaymentAddresses   ok   ok   ok   ok
     """
 )
-"""The same of what moves money: debits and fees from A only; a direct debit is taken back in any state."""
+"""The expected status code of actions that move money, by account state. Debits and fees require state A. A direct
+debit can be returned in every state.
+"""
 
 ACCOUNT_MOVES = state_table(
     """
@@ -96,7 +98,7 @@ ACCOUNT_MOVES = state_table(
     C 4002 4002 4002 4002
     """
 )
-"""changeAccountStatus: by the account's state, then by what is asked for; the balances are zero."""
+"""The expected status code of changeAccountStatus by current state and requested state, for accounts without money."""
 
 FUNDS = 10_000
 CARD_CASES = [(action, state) for action, row in CARD.items() for state in row]
@@ -105,7 +107,7 @@ MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
 
 @dataclass(frozen=True)
 class Placed:
-    """A card in a given state, and the issuer at the time of this state."""
+    """A card in a given state, and an issuer with a clock that matches this state."""
 
     issuer: Issuer
     records: whole_requests.Records
@@ -119,7 +121,7 @@ def ahead(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer, ahead: Issuer) -> Mapping[str, Placed]:
-    """Return a card in each state, for actions that are rejected without a change."""
+    """Return a card in each state, for actions that are rejected and change nothing."""
     return {state: placed(issuer, ahead, state) for state in MOVES}
 
 
@@ -339,12 +341,12 @@ def test_an_action_on_money_returns_the_code_for_each_account_state(issuer: Issu
 
 
 def put_into(issuer: Issuer, account: int, state: str) -> None:
-    """Set the stored state of an account, even to closed with a balance above zero."""
+    """Set the stored state of an account. The state can be closed even if the balance is above zero."""
     issuer.hub.store.update("cards", {"owner": f"account#{account}", "part": "account"}, set={"status": state})
 
 
 @pytest.mark.parametrize(("state", "arrives"), [("A", True), ("R", True), ("S", False), ("C", False)])
-def test_an_inbound_payment_credits_active_and_restricted_accounts_and_is_rejected_otherwise(
+def test_an_inbound_payment_is_credited_only_to_active_and_restricted_accounts(
     issuer: Issuer, state: str, arrives: bool
 ) -> None:
     address = issuer.funded_address(FUNDS)
@@ -357,7 +359,7 @@ def test_an_inbound_payment_credits_active_and_restricted_accounts_and_is_reject
 
 
 @pytest.mark.parametrize(("state", "pays"), [("A", True), ("R", False), ("S", False), ("C", False)])
-def test_a_direct_debit_is_collected_from_an_active_account_only(issuer: Issuer, state: str, pays: bool) -> None:
+def test_a_direct_debit_is_collected_only_from_an_active_account(issuer: Issuer, state: str, pays: bool) -> None:
     address = issuer.funded_address(FUNDS)
     mandate = issuer.mandate(address)
     put_into(issuer, address["account_id"], state)
@@ -371,7 +373,7 @@ def test_a_direct_debit_is_collected_from_an_active_account_only(issuer: Issuer,
 # -- PINs
 
 
-def test_three_wrong_pins_block_the_pin_until_unblocked_and_a_new_pin_clears_the_tries(issuer: Issuer) -> None:
+def test_three_wrong_pins_block_the_pin_and_a_new_pin_resets_the_tries(issuer: Issuer) -> None:
     card = issuer.card_in("A", card_virtual=0, card_pin=PIN)
 
     def tried(pin: str) -> tuple[str, int, int]:

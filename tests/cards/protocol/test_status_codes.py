@@ -1,4 +1,4 @@
-"""Tests of every ``status_code`` of the interface, with the causes and the message of the code."""
+"""Tests of every ``status_code`` of the API: each cause returns its code and message."""
 
 from collections.abc import Callable
 from unittest.mock import patch
@@ -22,7 +22,7 @@ TABLE = {
     **dict.fromkeys(range(8001, 8005), False),
     9001: False,
 }
-"""The codes, and whether repeats get the same error."""
+"""The status codes, each with a flag that shows whether a retry gets the same error."""
 
 CARD = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE", **HOLDER_BLOCK}
 
@@ -175,7 +175,7 @@ def test_every_status_code_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("code", PROVOKED)
-def test_each_status_code_is_returned_for_its_cause_with_a_message(issuer: Issuer, code: int) -> None:
+def test_each_cause_of_an_error_returns_the_documented_code_and_a_message(issuer: Issuer, code: int) -> None:
     answer = PROVOKED[code](issuer)
 
     assert answer.status == "error"

@@ -1,4 +1,4 @@
-"""Fixtures with a ledger for the ledger check, and the mismatches that a run of the check finds."""
+"""Fixtures that create ledgers for the ledger check and report the mismatches found by the check."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ FOREVER = float("inf")
 
 @dataclass
 class Ledger:
-    """A ledger with two accounts, a special account and payments between them, and the mismatches found in it."""
+    """A ledger with two accounts, a special account and payments between the accounts, and the mismatches found."""
 
     issuer: Issuer
     first: int

@@ -1,4 +1,6 @@
-"""Tests of the ledger check: consistent records pass, and every change is reported with its place."""
+"""Tests of the ledger check: consistent records have no mismatch, and every inconsistent change is reported with its
+row.
+"""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -57,7 +59,7 @@ def transaction(number: int, amount: int, **members: Any) -> Transaction:
 
 @dataclass
 class Books:
-    """The items of a ledger in the form in which movements write them."""
+    """The items of a ledger, in the same format as stored movements."""
 
     items: list[Item] = field(default_factory=list)
     written: int = 0
@@ -85,7 +87,7 @@ def folded(books: Books, owner: str = "account#17", currency: int = GBP) -> Acco
 
 @dataclass
 class Lived:
-    """An account with 1000.00, holds of 25.00 and 3.00, and a payment of 40.00 with a fee of 1.50."""
+    """An account with a balance of 1000.00, holds of 25.00 and 3.00, and a payment of 40.00 with a fee of 1.50."""
 
     books: Books
     account: Account
@@ -120,7 +122,7 @@ def lived() -> Lived:
     return Lived(books, stands)
 
 
-def test_ledger_rows_add_up_to_balances_holds_and_common_books(lived: Lived) -> None:
+def test_ledger_rows_add_up_to_the_balances_the_holds_and_the_shared_books(lived: Lived) -> None:
     fold = folded(lived.books)
 
     fold.compare(lived.item)
@@ -312,7 +314,7 @@ def test_a_missing_or_different_transaction_lookup_is_a_mismatch(lived: Lived) -
 
 @dataclass
 class Spent(Lived):
-    """An account with 1000.00 that paid 40.00 of the 60.00 held by authorization 8, and disputes 15.00."""
+    """An account with a balance of 1000.00, a clearing of 40.00 from a hold of 60.00, and a dispute of 15.00."""
 
 
 @pytest.fixture
@@ -340,7 +342,7 @@ def spent() -> Spent:
     return Spent(books, stands)
 
 
-def test_holds_of_authorizations_and_reserves_of_disputes_are_separate_claims(spent: Spent) -> None:
+def test_authorization_holds_and_dispute_reserves_are_checked_separately(spent: Spent) -> None:
     fold = folded(spent.books)
 
     fold.compare(spent.item)
@@ -366,7 +368,7 @@ def test_holds_of_authorizations_and_reserves_of_disputes_are_separate_claims(sp
         ),
     ],
 )
-def test_a_hold_or_reserve_without_its_cause_is_reported_with_its_row(
+def test_a_hold_or_reserve_without_a_cause_is_reported_with_its_row(
     spent: Spent, tamper: Callable[[Lived], None], row: int, problem: str
 ) -> None:
     tamper(spent)
@@ -433,7 +435,7 @@ def the_row(books: Books, number: int) -> Item:
     return row
 
 
-def test_only_one_account_of_a_shared_movement_counts_the_common_books(at_home: Books) -> None:
+def test_the_shared_books_of_a_movement_between_two_accounts_are_counted_once(at_home: Books) -> None:
     payer, payee = folded(at_home), folded(at_home, "account#18", EUR)
 
     assert payer.books == {("conversion", GBP): 2_150, ("conversion", EUR): -2_500, ("fees", GBP): 100}
@@ -442,7 +444,7 @@ def test_only_one_account_of_a_shared_movement_counts_the_common_books(at_home: 
 
 
 @pytest.mark.parametrize("order", [(17, 18), (18, 17), (17, 17, 18)])
-def test_a_movement_of_two_accounts_is_complete_with_the_rows_of_both(at_home: Books, order: Sequence[int]) -> None:
+def test_a_movement_of_two_accounts_requires_a_row_of_each_account(at_home: Books, order: Sequence[int]) -> None:
     shared = SharedMovements()
     for number in order[:-1]:
         shared.note(f"account#{number}", the_row(at_home, number))

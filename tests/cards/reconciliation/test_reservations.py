@@ -1,4 +1,4 @@
-"""Tests of amounts held or reserved: the records of payments and disputes agree with the rows of the ledger."""
+"""Tests of held and reserved amounts: the records of payments and disputes agree with the ledger rows."""
 
 import pytest
 

@@ -41,7 +41,7 @@ def test_a_round_checks_every_account_and_special_account_once(ledger: Ledger, l
 def test_a_round_checks_a_special_account_with_several_addresses_once(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Several addresses of one special account can occur in different steps of the check."""
+    """Several addresses of one special account can be part of different steps of the check."""
     opening = {"epm_method_id": 2, "currency_ison": EUR, "special_account_id": SPECIAL_EUR}
     for _ in range(2):
         ledger.issuer.data("assignExternalPaymentAddressForSpecialAccount", **opening)
@@ -74,7 +74,7 @@ def test_an_account_created_during_a_round_is_checked_in_the_same_round(
     assert ledger.go_on().broken == (f"account#{made}",)
 
 
-def test_progress_shows_the_longest_time_since_the_check_of_an_account(
+def test_progress_shows_the_longest_time_since_an_account_was_checked(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ledger.issuer.clock
@@ -129,7 +129,7 @@ def cards_key(number: int) -> Item:
     return {"owner": f"account#{number}", "part": "account"}
 
 
-def test_a_broken_account_is_checked_in_every_run_until_consistent(
+def test_an_inconsistent_account_is_checked_in_every_run_until_the_repair(
     ledger: Ledger, lines: Lines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settled = ledger.account(ledger.first, settled=1)["settled"]
@@ -144,7 +144,7 @@ def test_a_broken_account_is_checked_in_every_run_until_consistent(
     assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger consistent again"]
 
 
-def test_a_deleted_account_stays_broken(ledger: Ledger) -> None:
+def test_a_deleted_account_remains_a_mismatch(ledger: Ledger) -> None:
     ledger.account(ledger.second, settled=1)
     ledger.go_on()
     ledger.store.delete("cards", cards_key(ledger.second))
@@ -277,7 +277,7 @@ def test_concurrent_payments_cause_no_mismatch_in_the_ledger_check(ledger: Ledge
     assert len(movements(issuer, ledger.first)) == 4 + moved
 
 
-def test_the_schedule_runs_the_rolling_ledger_check(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_scheduled_job_runs_the_rolling_ledger_check(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     run_schedule(app.handler_map["prove"])
 
     assert metric_values(capsys.readouterr().out, "ProvedAccounts", Stage="local") == [3]
@@ -285,13 +285,13 @@ def test_the_schedule_runs_the_rolling_ledger_check(ledger: Ledger, capsys: pyte
 
 
 def test_a_ledger_check_run_ends_before_the_timeout_of_its_function() -> None:
-    """The test assumes inconsistent accounts in the last step, which the run reads again at 450 rows a second."""
+    """The test assumes that the last step finds inconsistent accounts and reads them again at 450 rows per second."""
     longest = max(rolling_proof.COMPARING_SECONDS, LOOKS * rolling_proof.MOST_ROWS / 450)
 
     assert jobs.PROVING_SECONDS + longest < BY_NAME["prove"].timeout
 
 
-def test_docs_state_the_limits_of_the_rolling_ledger_check() -> None:
+def test_the_documentation_contains_the_limits_of_the_rolling_ledger_check() -> None:
     told = {row[0]: row[1] for row in rows(section(OPERATIONS, "### The rolling ledger check"))}
 
     assert f"{jobs.PROVING_SECONDS // 60} minutes" in told["Run"]

@@ -1,4 +1,6 @@
-"""Tests of storage faults during the ledger check: no false mismatch is reported, and the round has the same result."""
+"""Tests of storage faults during the ledger check: no mismatch is reported wrongly, and the result of the round is
+unchanged.
+"""
 
 import contextlib
 from collections.abc import Callable
@@ -27,7 +29,7 @@ def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def everything_holds(ledger: Ledger) -> None:
-    """Leave the ledger consistent before the first round."""
+    """Keep the ledger consistent before the first round."""
 
 
 def one_is_broken(ledger: Ledger) -> None:
@@ -35,7 +37,9 @@ def one_is_broken(ledger: Ledger) -> None:
 
 
 def one_was_broken(ledger: Ledger) -> None:
-    """Break an account, find the mismatch and repair the account, so that its shared movements are checked again."""
+    """Make an account inconsistent, run the check and repair the account. The next round checks its shared movements
+    again.
+    """
     settled = ledger.account(ledger.first, settled=1)["settled"]
     ledger.go_on()
     ledger.account(ledger.first, settled=settled)
@@ -49,7 +53,7 @@ PREPARATIONS: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_b
 
 
 class Run:
-    """A run of the ledger check with a fault, and the runs after this run."""
+    """A run of the ledger check with a fault, and the subsequent runs."""
 
     def __init__(self, ledger: Ledger, prepare: Callable[[Ledger], None]) -> None:
         self._ledger, self._prepare = ledger, prepare

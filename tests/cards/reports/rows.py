@@ -16,7 +16,7 @@ from tests.cards.issuer import BRITAIN, EUR, GERMANY, MANAGER, USD, Envelope, Is
 _numbers = itertools.count(1_000_001)
 Row = dict[str, Any]
 AT = 1_772_442_000_123
-"""2026-03-02T09:00:00 UTC, in Unix milliseconds."""
+"""The time 2026-03-02T09:00:00 UTC in Unix milliseconds."""
 
 LEAST_MESSAGE: Row = {
     "proc_code": 0,
@@ -48,7 +48,7 @@ LEAST_MESSAGE: Row = {
     "is_conversion_fee_blended": 1,
     "blended_fee": 0,
 }
-"""The members of every message, as rows of version 1.0.0 have them."""
+"""The members of every message row, as written by version 1.0.0."""
 WHOLE_MESSAGE: Row = LEAST_MESSAGE | {
     "auth_code": "012345",
     "transaction_local_time": "260302110000",
@@ -78,9 +78,9 @@ WHOLE_MESSAGE: Row = LEAST_MESSAGE | {
     "risk_rule_ids": "7,9",
     "date_valid": "2026-03-09",
 }
-"""The members of the richest message; the fee of its conversion is blended, and it has no other."""
+"""A message row with all members. The conversion fee is blended, and there are no other fees."""
 FEES_APART: Row = {"is_conversion_fee_blended": 0, "transaction_fee": 60, "blended_fee": 60}
-"""Fees that a financial authorize shows."""
+"""Unblended fees that the financial authorizes report shows."""
 
 LEAST_TRANSACTION: Row = {
     "id": 11,
@@ -101,7 +101,7 @@ LEAST_TRANSACTION: Row = {
     "mti": 1240,
     "at": AT,
 }
-"""The members of every transaction."""
+"""The members of every transaction row."""
 NETWORK: Row = {
     "risk_rule_ids": "7",
     "interchange_rate_designator": "75",
@@ -161,11 +161,11 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
     "network": NETWORK,
     "counterparty": COUNTERPARTY,
 }
-"""The richest one: a purchase in another currency that everything has happened to."""
+"""A transaction row with all members, for a purchase in a foreign currency."""
 
 
 def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
-    """Write a message about a card, recorded at ``at`` (Unix milliseconds), and return its number."""
+    """Write a message about a card with the recording time ``at`` (Unix milliseconds), and return its number."""
     number = next(_numbers)
     lists = [activity_record.of_card(card_id), activity_record.shard_with(MANAGER, number)]
     lists += [activity_record.of_card(card_id, activity_record.AUTHORIZES)] if financial else []
@@ -178,7 +178,7 @@ def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial:
 
 
 def transaction(issuer: Issuer, card_id: int, account_id: int, at: int, like: Row) -> int:
-    """Write a transaction of a card and an account, recorded at ``at`` (Unix milliseconds), and return its number."""
+    """Write a transaction with the recording time ``at`` (Unix milliseconds), and return the transaction number."""
     number, account = next(_numbers), f"account#{account_id}"
     lists = [transaction_record.timeline(*of) for of in ((account, None), (None, card_id), (account, card_id))]
     row = {**like, "id": number, "card_id": card_id, "account_id": account_id, "at": at}

@@ -25,12 +25,12 @@ _halves = itertools.count()
 
 @pytest.fixture
 def minute(issuer: Issuer) -> int:
-    """Return the start, in Unix milliseconds, of an unused half minute some hours ago."""
+    """Return the start of an unused half minute some hours ago, in Unix milliseconds."""
     return milliseconds(issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
 def report(issuer: Issuer, listed: str, card: int, **members: Any) -> Envelope:
-    """Request a list, by default for the last four hours, and return the answer."""
+    """Request a list, by default for the last four hours, and return the response."""
     now = issuer.clock.time()
     least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
     return issuer.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
@@ -147,7 +147,7 @@ def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message
 
 
 @EVERY
-def test_a_last_id_may_be_outside_the_date_range(issuer: Issuer, minute: int, listed: str) -> None:
+def test_a_last_id_outside_the_date_range_is_accepted(issuer: Issuer, minute: int, listed: str) -> None:
     card = issuer.card().card_id
     early, inside, late = (message(issuer, card, minute + later * _SECOND) for later in (0, 5, 10))
     dates = {"date_from": minute // _SECOND + 4, "date_to": minute // _SECOND + 6}
@@ -205,7 +205,7 @@ def test_the_list_of_all_cards_rejects_a_last_id_above_the_access_level(issuer: 
 
 
 def test_the_list_of_all_cards_shows_a_message_after_one_second(issuer: Issuer) -> None:
-    """A concurrent writer may still add a row before a newer row."""
+    """Within this second, a concurrent writer may still add a row with an earlier time."""
     card, now = issuer.card().card_id, milliseconds(issuer.clock)
     old, young = message(issuer, card, now - _SECOND), message(issuer, card, now - _SECOND + 1)
     dates = {"date_from": now // _SECOND - 5, "date_to": now // _SECOND + 5}
@@ -232,7 +232,9 @@ def test_messages_that_arrive_during_paging_are_listed_once(issuer: Issuer, minu
 # -- what it takes
 
 
-def test_a_page_takes_one_read_and_one_query_or_16_queries_for_all_cards(issuer: Issuer, minute: int) -> None:
+def test_a_page_takes_one_read_and_one_query_and_a_page_of_all_cards_takes_16_queries(
+    issuer: Issuer, minute: int
+) -> None:
     card = issuer.card().card_id
     number = message(issuer, card, minute)
     taken: dict[str, list[str]] = {}

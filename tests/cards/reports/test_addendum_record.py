@@ -26,7 +26,7 @@ def new_addendum(issuer: Issuer, number: int, **members: Any) -> int:
 
 
 def report(issuer: Issuer, number: int | None = None, **members: Any) -> Envelope:
-    """Request the addendums of a transaction or of the last hour, and return the answer."""
+    """Request the addendums of a transaction or of the last hour, and return the response."""
     now = issuer.clock.time()
     least: dict[str, Any] = {"date_imported_from": now - 3600, "date_imported_to": now + 3600, "item_count": 100}
     return issuer.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)
@@ -39,7 +39,7 @@ def ids(answer: Envelope) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def later(issuer: Issuer) -> int:
-    """Advance the clock past earlier addendums and return the time."""
+    """Advance the clock until the recorded addendums are in the past, and return the time."""
     issuer.clock.advance(3)
     return issuer.clock.time()
 
@@ -176,7 +176,7 @@ def test_an_unknown_transaction_returns_3012(issuer: Issuer) -> None:
 # -- what it takes
 
 
-def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(issuer: Issuer) -> None:
+def test_adding_an_addendum_takes_three_round_trips_and_reading_a_page_takes_two(issuer: Issuer) -> None:
     number = transaction(issuer)
     with record_calls(issuer.causeway) as telling:
         addendum = new_addendum(issuer, number)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.dynamodb
 
 WRITERS, PAYMENTS, PAGE = 4, 5, 3
 AHEAD = 7 / (24 * 3600)
-"""So far, in days, the clock of every other process is ahead."""
+"""The number of days by which the clock of every second process is ahead."""
 
 
 def decided(issuer: Issuer, action: str, **members: Any) -> int:
@@ -27,7 +27,7 @@ def decided(issuer: Issuer, action: str, **members: Any) -> int:
 
 
 def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
-    """Read pages until the writers have finished and no more rows exist. Return all row numbers."""
+    """Read pages until the writers have finished and no more rows are available. Return all row numbers."""
     seen: list[int] = []
     while True:
         was_over = is_over()

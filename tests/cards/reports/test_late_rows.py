@@ -1,4 +1,4 @@
-"""Tests of lists of all cards with late commits: no page skips a row that may still be committed."""
+"""Tests of lists of all cards with late commits: no page skips a row that can still be committed."""
 
 import contextlib
 import random
@@ -60,12 +60,12 @@ class Poller:
 
 
 class NotWritten(Exception):
-    """Raised when a write returns an error."""
+    """An error that is raised when a write returns an error."""
 
 
 @dataclass
 class ListOfAll:
-    """A list of all cards. ``write`` adds a row and returns its id, and ``rival`` does the same in a second process.
+    """A list of all cards. ``write`` adds a row and returns the row id. ``rival`` adds a row in a second process.
 
     Both functions raise ``NotWritten`` if the write returns an error.
     """
@@ -111,7 +111,7 @@ def listed(request: pytest.FixtureRequest, issuer: Issuer) -> ListOfAll:
 
 @contextlib.contextmanager
 def landing(after: Callable[[], None]) -> Iterator[None]:
-    """Delay each transaction until ``after`` has run. Transactions that ``after`` makes are not delayed."""
+    """Delay each transaction until ``after`` has run. Transactions in ``after`` are not delayed."""
     transact = Store.transact
 
     def late(self: Store, operations: Sequence[Operation]) -> None:
@@ -157,7 +157,9 @@ def test_a_list_stops_before_a_row_that_is_being_written(issuer: Issuer, listed:
     assert shown == [[first]]
 
 
-def test_a_page_has_more_records_while_a_row_of_its_dates_is_being_written(issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_page_reports_more_records_while_a_row_in_the_date_range_is_being_written(
+    issuer: Issuer, listed: ListOfAll
+) -> None:
     until, more = issuer.clock.time() + 1, list[str]()
     ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
 
@@ -193,7 +195,7 @@ def test_a_transaction_with_a_lost_response_is_listed_after_its_commit(
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_failed_writer_and_then_rejects_its_row(
+def test_a_list_waits_15_seconds_for_a_failed_writer_and_then_rejects_the_row(
     issuer: Issuer, listed: ListOfAll
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -230,7 +232,7 @@ def test_cancelling_the_row_of_a_failed_writer_takes_one_more_round_trip(issuer:
 def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     issuer: Issuer, listed: ListOfAll
 ) -> None:
-    """A request makes new attempts for ten seconds at most."""
+    """A request retries a transaction for at most ten seconds."""
 
     def look() -> None:
         issuer.clock.advance(ABANDONED_AFTER / 1000)
@@ -247,7 +249,7 @@ def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
 
 
 def test_a_request_reserves_a_new_row_after_a_cancelled_reservation(issuer: Issuer, listed: ListOfAll) -> None:
-    """The process that cancels the reservation has a clock that is ahead."""
+    """A second process with a clock that is ahead cancels the first reservation."""
     cancel = [lambda: cancel_abandoned(issuer.hub.store, "card-activity", reserved_rows(issuer), 10**13)]
     with landing(lambda: cancel.pop()() if cancel else None):
         row = listed.write()
@@ -309,7 +311,7 @@ def test_a_card_number_above_the_access_level_leaves_no_reservation(issuer: Issu
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pages_list_every_row_once_while_rows_commit_late_or_never(
+def test_pages_list_every_row_once_although_rows_are_committed_late_or_never(
     issuer: Issuer, listed: ListOfAll, seed: int
 ) -> None:
     dice, poller = random.Random(seed), listed.poller
@@ -388,7 +390,7 @@ def slow_reservations(issuer: Issuer, milliseconds: int, meanwhile: Callable[[],
 
 @contextlib.contextmanager
 def late_confirmations(issuer: Issuer) -> Iterator[None]:
-    """Confirm each reservation after the time limit for which readers wait."""
+    """Confirm each reservation only after readers have stopped waiting for the reservation."""
     put, transact = Store.put, Store.transact
 
     def wait(is_reserving: bool) -> None:
@@ -412,6 +414,6 @@ def reserved_rows(issuer: Issuer) -> list[Item]:
 
 
 def _numbers(operations: Sequence[Operation]) -> list[int]:
-    """Return the id of the row in the list of all cards."""
+    """Return the row ids in the list of all cards that the operations write."""
     [row] = [each.item for each in operations if isinstance(each, Put) and each.item["owner"].startswith("manager#")]
     return [int(row["part"].split("#")[2])]

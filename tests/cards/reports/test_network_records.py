@@ -28,7 +28,7 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def asked(issuer: Issuer) -> Mapping[str, Any]:
-    """Send network messages for a card with an account in euros, and return the answers by name."""
+    """Send network messages for a card with an account in euros, and return the responses by name."""
     card = issuer.spendable(100_000).card_id
     first = issuer.purchase(card, 2500, **SHOP, **USE)
     other = issuer.purchase(card, 1000, currency_ison=USD, **SHOP)
@@ -66,7 +66,7 @@ def test_every_record_has_the_members_of_its_table_in_order(rows: Rows, action: 
         model_of(MODELS[action]).model_validate(row)
 
 
-def test_activity_lists_every_message_and_financial_authorizes_lists_approved_debits(
+def test_the_activity_has_every_message_and_financial_authorizes_only_approved_debits(
     rows: Rows, asked: Mapping[str, Any]
 ) -> None:
     numbers = [asked[name]["authorize_id"] for name in ("first", "other", "declined", "more", "back")]

@@ -1,4 +1,4 @@
-"""Tests of the members of report records: a present value is returned, and a missing value is omitted."""
+"""Tests of report records: present members are returned, and missing members are omitted."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -73,7 +73,7 @@ BOOKED = (
     *("holder_billing_amount", "holder_billing_currency_ison", "holder_amount", "holder_currency_ison"),
     *("settlement_date", "reconciliation_date"),
 )
-"""Members of every transaction, though the interface calls them conditional."""
+"""Members that every transaction has, although the specification marks these members as conditional."""
 
 
 def mandatory(table: Mapping[str, Any]) -> set[str]:
@@ -81,7 +81,7 @@ def mandatory(table: Mapping[str, Any]) -> set[str]:
 
 
 def as_written(row: Row) -> Row:
-    """Return a message in the form of the interface."""
+    """Return a message in the format of the API."""
     flags = {name: [row[name]] for name in ("risk_actions", "security_checks")}
     rates = {name: Decimal(value) for name, value in row.items() if name.endswith("_rate")}
     return row | flags | rates
@@ -162,7 +162,7 @@ def test_a_financial_authorize_shows_only_the_blended_fee() -> None:
     }
 
 
-def test_a_row_stored_without_zeros_and_unset_flags_shows_every_zero_and_flag() -> None:
+def test_zeros_and_flags_that_are_omitted_in_a_stored_row_are_returned() -> None:
     zeros = ("reversal", "suspicious", "transaction_fee", "transaction_fee_amount", "blended_fee")
     row = {name: value for name, value in LEAST_MESSAGE.items() if name not in zeros}
     row |= {"risk_actions": {}, "security_checks": {"chip_data": 1}}
@@ -213,7 +213,9 @@ def test_an_external_payment_without_a_card_shows_a_null_card_id(transaction_typ
 def test_the_billed_amount_excludes_fees_of_debits_and_credits(
     transaction_type: int, direction: str, billed: int
 ) -> None:
-    """The billed amount of a debit includes fees, a credit deducts fees, and a return equals its original."""
+    """Fees are included in the amount of a debit and deducted from the amount of a credit. A return equals its
+    original.
+    """
     fees = {"holder_amount": 1088, "fee": 60, "conversion_fee": 28, "conversion_fee_blended": True}
 
     record = serializers.transaction(

@@ -1,4 +1,4 @@
-"""Tests of sums of rows: an account's rows add up to its settled balance by the documented rule."""
+"""Tests of sums of transaction rows: an account's rows add up to its settled balance by the documented rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -37,9 +37,9 @@ CREDITS = documented_credits()
 
 
 class Cardholder:
-    """A cardholder with an account in pounds that has a British address and a converting address.
+    """A cardholder with an account in pounds that has a British address and a SEPA address.
 
-    A second account takes part in transfers.
+    A second account is used for transfers.
     """
 
     def __init__(self, issuer: Issuer, program: int, fee_group: int) -> None:
@@ -127,7 +127,7 @@ class Cardholder:
             last = {"last_id": found[-1]["transaction_id"]}
 
     def check(self) -> Sequence[Any]:
-        """Check that the rows add up to the settled balance, and return them."""
+        """Check that the rows add up to the settled balance, and return the rows."""
         rows = self.rows()
         assert sum(map(effect, rows)) == self.card.balances()[0]
         return rows
@@ -164,7 +164,7 @@ def issuer(issuer: Issuer) -> Issuer:
     return with_prices(issuer, "sums")
 
 
-def test_docs_list_every_credit_transaction_type() -> None:
+def test_the_documentation_lists_every_credit_transaction_type() -> None:
     assert CREDITS == CREDIT_TYPES
 
 

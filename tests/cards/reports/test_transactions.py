@@ -16,12 +16,12 @@ from tests.kit.storage import record_calls
 
 TABLE = TABLES["getTransactions"].answer
 WITH_FEES = 304
-"""A fee group of the demonstration programme; payments bear its fees."""
+"""A fee group of the demonstration programme that charges fees for payments."""
 
 
 @dataclass(frozen=True)
 class Money:
-    """A card with a funded account, the account's address and its payments in order."""
+    """A card with a funded account, the account's address and the payments of the account in order."""
 
     card: NewCard
     address: Any
@@ -65,7 +65,7 @@ def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(issuer: Is
     assert ids(issuer, **money.of_card, **money.of_account) == money.came
 
 
-def test_a_card_lists_transactions_of_all_its_accounts_and_an_account_lists_only_its_own(issuer: Issuer) -> None:
+def test_a_card_lists_transactions_of_all_accounts_and_an_account_only_its_transactions(issuer: Issuer) -> None:
     card = issuer.card()
     other = issuer.account(holder_id=card.holder_id, cards=[card.card_id], currency_ison=GBP)
     accounts = [card.account_id, other, card.account_id]
@@ -98,7 +98,7 @@ def test_a_request_without_card_and_account_or_without_dates_returns_2006(issuer
     assert issuer.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
 
 
-def test_transactions_are_visible_by_the_access_level_of_the_requested_card_or_account(issuer: Issuer) -> None:
+def test_transactions_are_visible_if_the_requested_card_or_account_is_visible(issuer: Issuer) -> None:
     card = issuer.card()
     hidden = issuer.account(access_level=500, holder_id=card.holder_id, cards=[card.card_id])
     came = issuer.inbound(issuer.address(hidden, card_id=card.card_id), 100)["transaction_id"]
@@ -123,7 +123,7 @@ def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, money: 
 
 
 def _start(issuer: Issuer, money: Money) -> int:
-    """Return the second of the first payment."""
+    """Return the time of the first payment, in Unix seconds."""
     [account] = issuer.data("getAccounts", **money.of_account)
     last: int = account["date_updated"]
     return last - 4
@@ -200,7 +200,7 @@ def test_a_page_takes_one_read_and_one_query(issuer: Issuer, money: Money) -> No
 
 @pytest.fixture(scope="module")
 def kinds(issuer: Issuer) -> Mapping[str, Any]:
-    """Return a displayed transaction of every kind of external payment and fee."""
+    """Return the displayed transactions of every kind of external payment and fee."""
     account = issuer.account(currency_ison=GBP, fee_group_id=WITH_FEES)
     address = issuer.address(account)
     made = {"in": issuer.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}

@@ -22,7 +22,7 @@ PEM = signatures.public_pem(KEY.public_key())
 
 
 def credential(mode: str, **modes: str) -> Credential:
-    """Return a credential with the same mode for every field. ``modes`` overrides the mode of single fields."""
+    """Return a credential with the same mode for every field, except the fields in ``modes``."""
     return Credential(
         manager_id=1,
         name="web-shop",
@@ -55,7 +55,7 @@ def test_the_mode_masked_returns_the_card_number_without_its_middle_digits() -> 
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_the_mode_absent_returns_nothing(field: CardField) -> None:
+def test_the_mode_absent_returns_no_value(field: CardField) -> None:
     assert disclosure.is_absent(credential("absent"), field)
     assert disclosure.disclose(credential("absent"), 1001, field, CLEAR[field]) is None
     assert disclosure.disclose_expiry(credential("absent"), 1001, 2029, 7) is None
@@ -84,7 +84,7 @@ def test_the_shortest_key_encrypts_the_longest_password() -> None:
     assert opened(text, "1001|acs_password") == longest
 
 
-def test_an_expiry_is_returned_as_year_and_month_plain_or_each_encrypted() -> None:
+def test_an_expiry_is_returned_as_plain_or_separately_encrypted_year_and_month() -> None:
     assert disclosure.disclose_expiry(credential("plain"), 1001, 2029, 7) == (2029, 7)
     sealed = disclosure.disclose_expiry(credential("encrypted"), 1001, 2029, 7)
 

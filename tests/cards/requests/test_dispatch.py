@@ -1,4 +1,4 @@
-"""Tests of the dispatch of requests: order of checks, access rights, and answers to internal failures."""
+"""Tests of the dispatch of requests: order of checks, access rights, and responses to internal failures."""
 
 import itertools
 from collections.abc import Callable
@@ -23,7 +23,7 @@ REVEALS = {name: action.field for name, action in EVERY_ACTION.items() if action
 
 
 def code(answer: Envelope) -> int | None:
-    """Return an error's status code. Check the form of the error."""
+    """Return the status code of an error response. Check the format of the response."""
     if answer.status == "error":
         assert list(answer.members) == ["status", "duplicated", "status_code", "message"]
         assert answer.duplicated == 0
@@ -118,7 +118,7 @@ def test_the_message_for_an_unknown_action_names_the_closest_match(issuer: Issue
     assert issuer.do("getDesign", action=action).message == message
 
 
-def test_an_action_of_the_other_interface_returns_code_1002_and_its_address(issuer: Issuer) -> None:
+def test_an_action_of_the_wrong_interface_returns_code_1002_and_the_correct_address(issuer: Issuer) -> None:
     assert code(issuer.do("simulateAuthorization")) == 1002
     assert code(issuer.sim("getDesign", program_id=101)) == 1002
     assert "POST /simulator" in issuer.do("simulateAuthorization").message
@@ -152,7 +152,7 @@ def test_an_invalid_reference_returns_code_1004_for_every_action(issuer: Issuer,
 
 @pytest.fixture(scope="module")
 def idle(issuer: Issuer) -> Issuer:
-    """Return an issuer whose credential permits no action."""
+    """Return an issuer with a credential that permits no action."""
     return issuer.with_credential("idle", actions=frozenset())
 
 
@@ -196,11 +196,11 @@ FAULTS: dict[int, Callable[[Issuer], dict[str, Any]]] = {
     4003: lambda issuer: owned(issuer, "S"),
     5003: lambda issuer: {"card_currency_ison": 36},
 }
-"""Faults of a createCard, in the order in which they are looked for."""
+"""Faults of a createCard request, in the order of the checks."""
 
 
 def used(issuer: Issuer) -> str:
-    """Return a reference that was used for a different request."""
+    """Return a reference that an earlier, different request used."""
     reference = issuer.reference()
     issuer.data("getDesign", program_id=101, request_reference_id=reference)
     return reference
@@ -308,7 +308,9 @@ def test_an_exception_returns_code_9001_and_is_logged_without_the_body(issuer: I
 
 
 @pytest.mark.parametrize("busy", [Conflict, Throttled])
-def test_a_request_with_conflicts_in_every_attempt_returns_code_8003(issuer: Issuer, busy: type[StoreError]) -> None:
+def test_a_request_with_write_conflicts_in_every_attempt_returns_code_8003(
+    issuer: Issuer, busy: type[StoreError]
+) -> None:
     card = issuer.card()
     reference = issuer.reference()
 

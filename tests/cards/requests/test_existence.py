@@ -37,7 +37,7 @@ ENTRIES = {
     "special_account_id": 3013,
 }
 COMPARED = ("card_request_id",)
-"""Ids that are compared with a record's, and name none."""
+"""Ids that are only compared with a member of a record and do not identify a record."""
 OTHER_MANAGERS = {3004: (1101, 1501), 3005: (1201, 1221), 3006: (1301,), 3007: (1601,), 3008: (1401,), 3009: (1021,)}
 OTHER_MANAGERS |= {3015: (1011,), 2005: (1,), 3013: (1801,)}
 """The entries that the other programme manager has."""
@@ -73,7 +73,7 @@ def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> N
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_a_missing_record_or_entry_returns_the_code_of_its_kind(
+def test_a_missing_record_or_entry_returns_the_code_for_that_kind_of_record(
     issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
@@ -115,7 +115,7 @@ def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action:
 
 @pytest.fixture(scope="module")
 def foreign(issuer: Issuer) -> Mapping[str, Any]:
-    """Return records of the other programme manager by the request members that name the records."""
+    """Return records of the other programme manager, by the request member that refers to the record."""
     other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
@@ -155,7 +155,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "returned_epm_transaction_id": {"account_level": 500},
     "trans_link": {"card_level": 500},
 }
-"""The level that hides a record: records of a hidden account are hidden with it."""
+"""The access levels that hide each record. The records of a hidden account are also hidden."""
 WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
 
 
@@ -191,7 +191,7 @@ def test_an_access_level_above_the_credentials_level_returns_code_1102(below: Is
 
 
 def test_the_access_level_of_a_creation_applies_to_the_new_record_only(issuer: Issuer, below: Issuer) -> None:
-    """createAccount and createCard with access_level 0 find the caller's own holder of level 400."""
+    """createAccount and createCard with access_level 0 find the caller's holder, which has level 400."""
     holder = below.holder(access_level=400)
 
     account = below.account(holder_id=holder, access_level=0)
@@ -215,7 +215,7 @@ def test_a_holder_access_level_above_the_credentials_level_returns_code_1102(bel
 
 
 def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
-    """Return the lowest level of the demonstration programme at which a record is visible."""
+    """Return the lowest access level of the demonstration programme at which a record is visible."""
     return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 

@@ -1,4 +1,4 @@
-"""Tests of queues for contended items: requests for the same item wait for each other, and other requests do not."""
+"""Tests of queues for contended items: only requests for the same item wait in a queue."""
 
 import threading
 
@@ -64,8 +64,8 @@ def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
     assert place.lost_turns == 1
 
 
-def test_a_request_joins_one_queue_only() -> None:
-    """The rule prevents a deadlock of two requests, each of which holds one queue and waits for the other queue."""
+def test_a_request_joins_only_one_queue() -> None:
+    """Two requests that each hold a place in one queue and wait for a second queue would deadlock."""
     queues = HotKeyQueues()
     place = place_in(queues)
 

@@ -1,4 +1,4 @@
-"""Tests of retries during a provider call: a retry waits briefly, gets 8001, and later gets the stored answer."""
+"""Tests of retries during a provider call: a retry waits briefly, gets 8001, and later gets the stored response."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,7 +23,7 @@ ASKING = (
     "directDebitReturn",
     "directCreditReturn",
 )
-"""The answer with the provider's result."""
+"""Actions that return the provider's result in their response."""
 
 
 @contextmanager
@@ -36,12 +36,12 @@ def silence() -> Iterator[None]:
 
 
 def finish(issuer: Issuer) -> None:
-    """Run the schedule two minutes later."""
+    """Advance the clock by two minutes and run the scheduled job."""
     issuer.with_own_clock(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_retry_returns_8001_until_the_provider_answers_and_then_the_stored_answer(
+def test_a_retry_returns_8001_until_the_provider_responds_and_then_the_stored_response(
     issuer: Issuer, action: str
 ) -> None:
     members = request(issuer, action)
@@ -65,7 +65,7 @@ def test_a_retry_returns_8001_until_the_provider_answers_and_then_the_stored_ans
 
 
 @pytest.mark.parametrize("action", ASKING)
-def test_a_retry_waits_briefly_for_the_stored_answer(issuer: Issuer, action: str) -> None:
+def test_a_retry_waits_briefly_for_the_stored_response(issuer: Issuer, action: str) -> None:
     members = request(issuer, action)
     with silence():
         first = call(issuer, action, members)

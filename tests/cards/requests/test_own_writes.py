@@ -1,4 +1,4 @@
-"""Tests of lost transaction responses: the request returns the answer that it wrote, or reports an unknown outcome."""
+"""Tests of lost transaction responses: a request returns the response that it stored, or reports an unknown outcome."""
 
 from unittest.mock import Mock, patch
 
@@ -27,7 +27,7 @@ def all_answers_lost(causeway: Causeway, write: str) -> Fault:
 
 @pytest.mark.parametrize("with_reference", [True, False])
 @pytest.mark.parametrize("case", WRITES, ids=str)
-def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_write(
+def test_a_request_with_lost_storage_responses_returns_the_stored_response(
     new_issuer: Issuer, case: Case, with_reference: bool
 ) -> None:
     members = dict(case.members(warmed(new_issuer)))
@@ -43,7 +43,7 @@ def test_a_request_with_lost_storage_responses_returns_the_answer_from_its_own_w
         assert case.do(new_issuer, **members).duplicated == 1
 
 
-def test_the_outcome_is_unknown_if_the_write_and_its_check_time_out(new_issuer: Issuer) -> None:
+def test_the_outcome_of_a_write_is_unknown_if_the_write_and_the_check_time_out(new_issuer: Issuer) -> None:
     warmed(new_issuer)
     store = new_issuer.hub.store
 

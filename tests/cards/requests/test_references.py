@@ -1,4 +1,4 @@
-"""Tests of ``request_reference_id``: a duplicate request is executed once and gets the stored answer."""
+"""Tests of ``request_reference_id``: a duplicate request is executed once and gets the stored response."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ WITH_CARD_DATA = [name for name, action in EVERY_ACTION.items() if action.seals]
 
 
 @EVERY
-def test_a_retry_returns_the_first_answer(issuer: Issuer, action: str) -> None:
+def test_a_retry_returns_the_first_response(issuer: Issuer, action: str) -> None:
     """The retry may use a different process, numbers as strings and a different order of members."""
     members = request(issuer, action)
     elsewhere = dict(reversed(members.items())) | {"access_level": str(members["access_level"])}
@@ -152,7 +152,7 @@ def test_a_retry_returns_the_stored_error_after_the_state_has_changed(issuer: Is
     assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_retry_that_times_out_returns_the_answer_stored_meanwhile(
+def test_a_retry_that_times_out_returns_the_response_of_a_concurrent_request(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = issuer.card()
@@ -303,7 +303,7 @@ def test_a_rejected_duplicate_reveal_is_marked_as_duplicated(issuer: Issuer) -> 
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_stored_claim_of_a_reveal_has_no_answer(issuer: Issuer, action: str) -> None:
+def test_the_stored_claim_of_a_reveal_contains_no_response(issuer: Issuer, action: str) -> None:
     before = {item["claim"] for item in issuer.hub.store.scan("idempotency")}
     issuer.data(action, card_id=issuer.card(card_virtual=0).card_id, request_reference_id=issuer.reference())
 

@@ -1,4 +1,4 @@
-"""Tests of the pages of lists that are completely in memory."""
+"""Tests of pages of lists that are entirely in memory."""
 
 import pytest
 

@@ -34,7 +34,7 @@ class Things:
         return number
 
     def due_at(self, number: int) -> int | None:
-        """Return the seconds until an item is due, or ``None``."""
+        """Return the seconds until an item is due, or ``None`` if the item has no due time."""
         item = self.store.get(DUE.table, _key(number))
         assert item is not None
         return item["due_at"] - self.clock.time() if "due_at" in item else None
@@ -61,7 +61,7 @@ def things(issuer: Issuer) -> Iterator[Things]:
     made.run()
 
 
-def test_an_item_is_processed_from_its_due_second_on(things: Things) -> None:
+def test_an_item_is_processed_from_its_due_time_on(things: Things) -> None:
     numbers = [things.waits(seconds) for seconds in (-1, 0, 1)]
 
     assert (things.run(), sorted(things.seen)) == (2, numbers[:2])
@@ -122,7 +122,7 @@ def test_a_finished_item_is_skipped_despite_a_stale_index(things: Things, monkey
     assert (things.run(), things.seen) == (1, [now])
 
 
-def test_stuck_and_unhandled_items_are_counted_as_stuck(
+def test_stuck_items_and_items_without_a_handler_are_counted_as_stuck(
     things: Things, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 2)
@@ -149,7 +149,9 @@ def test_a_run_handles_a_maximum_of_the_oldest_items_and_the_next_run_continues(
     assert (sorted(things.seen[:2]), things.seen[2]) == (sorted(numbers[1:]), numbers[0])
 
 
-def test_a_run_past_its_time_limit_starts_no_item(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_exceeds_its_time_limit_starts_no_further_item(
+    things: Things, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(due_index, "AT_ONCE", 2)
     for _ in range(5):
         things.waits(0)

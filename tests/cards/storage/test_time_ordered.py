@@ -56,7 +56,7 @@ def test_a_span_includes_its_first_and_last_second(store: Store) -> None:
     assert ids(page(store, [rows], Span.of_seconds(99_999_999_999, 99_999_999_999), 10)) == []
 
 
-def test_a_span_has_only_positions_after_its_start_row_and_within_its_seconds() -> None:
+def test_a_span_contains_only_positions_after_the_start_row_and_before_the_end() -> None:
     span = Span.of_seconds(1, 2, (1500, 7))
 
     assert [span.has(position) for position in ((1500, 7), (1500, 8), (2999, 1), (3000, 1))] == [
@@ -137,7 +137,7 @@ def test_sort_keys_follow_the_order_of_positions() -> None:
     assert all(first < second for first, second in pairwise(parts))
 
 
-def test_a_page_over_fetches_each_shard_and_queries_a_short_shard_again(causeway: Causeway) -> None:
+def test_a_page_repeats_the_query_only_of_a_shard_that_returned_too_few_rows(causeway: Causeway) -> None:
     store, owner = causeway.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(16)]
     write(store, shards[0], *[(number, number) for number in range(60)])
@@ -156,7 +156,7 @@ LISTS = [Rows("card-activity", f"latest#{shard}", "row") for shard in range(3)]
 
 @pytest.fixture
 def causeway_with_rows(causeway: Causeway) -> Causeway:
-    """Store 20 rows in three lists, and other rows with similar names."""
+    """Store 20 rows in three lists, and further rows with similar keys."""
     for number in range(20):
         at = {"owner": f"latest#{number % 3}", "part": f"row#{number:03}", "number": number}
         causeway.hub.store.put("card-activity", at)
@@ -166,7 +166,7 @@ def causeway_with_rows(causeway: Causeway) -> Causeway:
 
 
 @pytest.mark.parametrize("count", [1, 7, 10, 19, 20, 30])
-def test_latest_pages_go_back_to_the_first_row(causeway_with_rows: Causeway, count: int) -> None:
+def test_pages_of_the_latest_rows_continue_back_to_the_first_row(causeway_with_rows: Causeway, count: int) -> None:
     store, numbers = causeway_with_rows.hub.store, []
     before, more = None, True
     while more:
@@ -178,7 +178,7 @@ def test_latest_pages_go_back_to_the_first_row(causeway_with_rows: Causeway, cou
     assert numbers == list(range(19, -1, -1))
 
 
-def test_a_latest_page_before_the_first_row_is_empty(causeway_with_rows: Causeway) -> None:
+def test_a_page_of_rows_before_the_first_row_is_empty(causeway_with_rows: Causeway) -> None:
     assert latest_page(causeway_with_rows.hub.store, LISTS, 5, "row#000") == LatestRows([], None)
     assert latest_page(causeway_with_rows.hub.store, LISTS[1:], 5, "row#001") == LatestRows([], None)
 

@@ -21,7 +21,7 @@ CRITERIA: dict[str, tuple[Any, dict[str, Any]]] = {
     "merchant_country_ison": ("826, 36", {"merchant_country_ison": 360}),
     "merchant_name": (["Books", "Corner, Shop & Söhne"], {"merchant_name": "Corner"}),
 }
-"""The criteria of a rule that matches the purchase, and a purchase that it does not match."""
+"""The matching criteria of a whitelist rule, each with a change to the purchase that prevents a match."""
 
 
 def rule(issuer: Issuer, card_id: int, **members: Any) -> int:
@@ -57,7 +57,7 @@ def test_a_whitelist_rule_matches_only_if_every_criterion_matches(issuer: Issuer
         assert outcome(issuer, card, **other) == "challenge"
 
 
-def test_one_matching_rule_gives_a_frictionless_outcome_for_its_card_only(issuer: Issuer) -> None:
+def test_a_matching_rule_gives_a_frictionless_outcome_only_for_the_card_of_the_rule(issuer: Issuer) -> None:
     card, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
 
     numbers = [rule(issuer, card, mcc="5411"), rule(issuer, card, mcc="0742")]
@@ -81,7 +81,7 @@ def test_a_rule_with_a_maximum_amount_matches_only_its_currency(issuer: Issuer) 
 
 
 def test_whitelist_entries_above_the_maximum_length_return_2003(issuer: Issuer) -> None:
-    """The test sends all four lists at the maximum length, which match."""
+    """The test sends four matching lists of the maximum length."""
     card = issuer.card_in("A").card_id
     pairs = ",".join(f"4000{number:04}+S{number:05}" for number in range(4095))
     codes = ",".join(f"{number:04}" for number in range(10_000))
@@ -107,7 +107,7 @@ def test_whitelist_entries_above_the_maximum_length_return_2003(issuer: Issuer) 
 
 
 def test_a_duplicate_rule_code_returns_2005(issuer: Issuer) -> None:
-    """Rule codes are unique among all cards of one programme manager."""
+    """A rule code must be unique among all cards of a programme manager."""
     one, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
     code = str(uuid.uuid4())
     first = {"rule_name": "x", "mcc": "5411", "rule_code": code}
@@ -137,7 +137,9 @@ def test_authentication_of_an_inactive_card_is_rejected(issuer: Issuer, status: 
 
 @pytest.mark.parametrize("answered", ["Y", "N"])
 @pytest.mark.parametrize("with_value", [True, False])
-def test_a_second_answer_to_a_request_returns_4008(issuer: Issuer, answered: str, with_value: bool) -> None:
+def test_a_second_confirmation_of_an_authentication_returns_4008(
+    issuer: Issuer, answered: str, with_value: bool
+) -> None:
     card = issuer.card_in("A").card_id
     asked = issuer.authentication(card)
     value = {"validation_value": asked["validation_value"]} if with_value else {}
@@ -150,7 +152,7 @@ def test_a_second_answer_to_a_request_returns_4008(issuer: Issuer, answered: str
     assert again.status_code == 4008
 
 
-def test_an_answer_after_five_minutes_returns_4008(issuer: Issuer) -> None:
+def test_a_confirmation_after_five_minutes_returns_4008(issuer: Issuer) -> None:
     card = issuer.card_in("A").card_id
     requests = [issuer.authentication(card) for _ in range(2)]
     assert {asked["expires_at"] for asked in requests} == {issuer.clock.time() + 300}
@@ -170,7 +172,7 @@ def test_an_answer_after_five_minutes_returns_4008(issuer: Issuer) -> None:
     assert codes == [None, 4008]
 
 
-def test_a_wrong_value_returns_6004_and_the_fifth_ends_the_request(issuer: Issuer) -> None:
+def test_a_wrong_value_returns_6004_and_the_fifth_wrong_value_ends_the_authentication(issuer: Issuer) -> None:
     card = issuer.card_in("A").card_id
     asked, other = issuer.authentication(card), issuer.authentication(card)
     answer = {"auth_request_id": asked["auth_request_id"], "confirmation_status": "Y", "oob_auth_method": 1}
