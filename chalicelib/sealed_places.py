@@ -1,4 +1,4 @@
-"""All places with values that are sealed with the data keys, as the rooms' records name them."""
+"""All places with values that are encrypted with the data keys, collected from the modules that store the values."""
 
 from __future__ import annotations
 

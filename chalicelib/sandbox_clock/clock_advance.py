@@ -18,18 +18,20 @@ from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 MOST_SECONDS = 400 * DAY_SECONDS
-"""The longest single move."""
+"""The maximum number of seconds of one clock advance."""
 
 
 NextDue = Callable[[int, int], int | None]
-"""When something is due next, from the time of the latest run and the latest time of interest (Unix seconds)."""
+"""A function that returns the next due time of work, if any. It takes the time of the latest run and the end of the
+search (Unix seconds).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduledWork:
-    """The service's scheduled jobs.
+    """A scheduled job of the service.
 
-    During a clock advance, a job runs only at hours with due work.
+    During a clock advance, the job runs only at hours with due work.
 
     Attributes:
         name: the name of the job's deployed function.
@@ -44,7 +46,7 @@ class ScheduledWork:
 
 @dataclass(frozen=True, slots=True)
 class BusinessTime:
-    """The time after a clock advance: Unix seconds, and the difference from real time."""
+    """Business time after a clock advance: the time in Unix seconds, and the difference from real time."""
 
     now: int
     offset_seconds: int
@@ -55,8 +57,8 @@ class OutOfRange(ValueError):
 
 
 class ClockAdvance:
-    """Advances the clock of this process and, through storage, of all other processes, and runs the scheduled jobs
-    meanwhile.
+    """Advances the clock of this process and, through storage, the clocks of all other processes. Scheduled jobs run
+    during the advance.
     """
 
     def __init__(self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork]) -> None:
@@ -84,7 +86,9 @@ class ClockAdvance:
 
         Raises:
             OutOfRange: time has not been advanced.
-            ClockBusy: a different clock advance is running. If it took over the claim, time has been advanced in part.
+            ClockBusy: a different clock advance is running. If that advance has taken over the claim, time has been
+            advanced
+                in part.
             StoreError: storage failed. Time may have been advanced in part.
         """
         if not 0 < seconds <= MOST_SECONDS:
@@ -116,7 +120,7 @@ class ClockAdvance:
             self._log_move(before)
 
     def _log_move(self, before: BusinessTime) -> None:
-        """Log how far time was advanced, even if the clock advance failed."""
+        """Log the number of seconds by which time was advanced, even if the clock advance failed."""
         reached = self.now()
         if reached.offset_seconds > before.offset_seconds:
             log.warning(
@@ -128,7 +132,7 @@ class ClockAdvance:
 
 
 class _Agenda:
-    """The work due during one clock advance, by hours from its start."""
+    """The work that is due during one clock advance. The hours are counted from the start of the advance."""
 
     def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
@@ -138,7 +142,9 @@ class _Agenda:
         self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
     def next_stop(self, moved: int) -> int | None:
-        """Return the seconds from the start to the first whole hour with due work after ``moved``, or to the end."""
+        """Return the next stop after ``moved``, in seconds from the start: the first whole hour with due work, or the
+        end. Return ``None`` at the end.
+        """
         due = min((at for at in self._due.values() if at is not None), default=None)
         if due is None or self._start + moved >= self._end:
             return None
@@ -153,7 +159,7 @@ class _Agenda:
             self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
 
     def _run(self, number: int, now: int) -> bool:
-        """Run a piece of work. Failed work is due again. Returns whether other work may have become due."""
+        """Run a piece of work. Work that failed remains due. Returns whether other work may have become due."""
         try:
             changed = self._work[number].run()
         except Exception:

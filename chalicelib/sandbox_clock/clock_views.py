@@ -20,7 +20,7 @@ MOST_DAYS = MOST_SECONDS // DAY_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of the form, in seconds."""
+    """A unit of time in the form, with its length in seconds."""
 
     name: str
     seconds: int

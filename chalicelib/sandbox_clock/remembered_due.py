@@ -18,9 +18,11 @@ from chalicelib.statistics.days import DAY_SECONDS
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 _KIND_IN = {"demo-banks": "id", "ledger": "owner"}
-"""The key attribute that begins with the kind of record."""
+"""The key attribute that begins with the kind of record, by table."""
 _AHEAD_SECONDS = 30 * DAY_SECONDS
-"""How far beyond the time of interest is asked, so that the answer serves later moves, too."""
+"""The number of seconds by which a query extends beyond the time of interest, so that later clock advances can use its
+result.
+"""
 
 
 class WriteCounts:
@@ -83,7 +85,7 @@ class RememberedDue:
         self._count_writes = count_writes
         self._clock = clock
         self._valid: tuple[int, float, int] = (-1, 0.0, 0)
-        """The number of writes and the monotonic time before the question, and the time until which it was asked."""
+        """The number of writes and the monotonic time before the query, and the end of the queried period."""
         self._due: int | None = None
 
     def __call__(self, _after: int, until: int) -> int | None:

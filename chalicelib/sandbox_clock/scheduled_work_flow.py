@@ -30,20 +30,20 @@ from chalicelib.statistics.ingest import ExpectedBank, Ingest
 from chalicelib.statistics.measurements import Measurements
 
 RUN_SECONDS = 40
-"""The time, in seconds, after which one run of card work starts no further work."""
+"""The number of seconds after which a run of card work starts no further work."""
 
 
 def scheduled_work(
     *, call: Call, shared: Infrastructure, store: Store, clock: Clock, writes: WriteCounts, bank_client: BankClient
 ) -> Sequence[ScheduledWork]:
-    """Return all work, in the order in which it runs within an hour."""
+    """Return all scheduled work, in the order in which it runs within an hour."""
 
     def remember(next_due: Callable[[int], int | None], *subjects: str) -> RememberedDue:
         """Cache the due time of work that depends on ``subjects``."""
         return RememberedDue(next_due, partial(writes.of, *subjects), clock)
 
     def indexed(index: ShardedIndex) -> RememberedDue:
-        """Return the due time of work that an index finds by time."""
+        """Return the next due time of work that is listed in a sharded index."""
         return remember(partial(index.next_time, store), index.table)
 
     settle_due = remember(partial(clearing.next_due, shared), "demo-banks/due", "demo-banks/ends")
@@ -66,14 +66,16 @@ def _end(clock: Clock) -> float:
 
 
 class LedgerProof:
-    """The ledger check, due by its schedule unless a full round passed since this process last wrote to the ledger."""
+    """The ledger check. It is due by its schedule, but not if a full round has passed since this process last wrote to
+    the ledger.
+    """
 
     def __init__(self, call: Call, clock: Clock, writes: WriteCounts) -> None:
         self._call = call
         self._clock = clock
         self._writes = writes
         self._proved: int | None = None
-        """The number of writes before the round."""
+        """The number of writes before the last complete ledger check."""
 
     def run(self) -> bool:
         written = self._count_writes()
@@ -90,7 +92,7 @@ class LedgerProof:
 
 
 class DailyReports:
-    """The banks' daily reports, due after the end of a day, and again after a failure."""
+    """The banks' daily reports. They are due after the end of each day, and again after a failure."""
 
     def __init__(self, shared: Infrastructure) -> None:
         self._shared = shared

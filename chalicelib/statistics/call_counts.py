@@ -1,7 +1,7 @@
 """Counts of a bank's calls by service: requests, failures and latencies, also by hour.
 
-Counters of an hour can be added in any order. So each process writes its own counters, once, without waiting for
-others. Downtimes depend on the order of responses, which the counters record to the second.
+The counters of an hour can be added in any order. So each process writes its own counters, once, without waiting for
+other processes. Downtimes depend on the order of responses, which the counters record to the second.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Histogram:
         self.microseconds += round(milliseconds * 1000)
 
     def include(self, other: Histogram) -> None:
-        """Add the counts of ``other``."""
+        """Add the counts of another histogram."""
         self.buckets.update(other.buckets)
         self.microseconds += other.microseconds
 
@@ -130,8 +130,8 @@ class CallCounts:
 
     @property
     def error_rate(self) -> Decimal | None:
-        """The percentage of requests to the bank that failed through its fault, to three decimals, or ``None`` without
-        requests.
+        """The percentage of requests to the bank that failed through the bank's fault, to three decimals, or ``None``
+        without requests.
         """
         return percent(self.bank_failures, self.bank_requests)
 
@@ -140,7 +140,7 @@ class CallCounts:
         setattr(self, name, getattr(self, name) + 1)
 
     def include(self, other: CallCounts) -> None:
-        """Add the counts of ``other``."""
+        """Add the counts of another ``CallCounts``."""
         for name in COUNTED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -171,7 +171,7 @@ class Latencies:
     bank: Histogram = field(default_factory=Histogram)
 
     def include(self, other: Latencies) -> None:
-        """Add the latencies of ``other``."""
+        """Add the latencies of another ``Latencies``."""
         self.hub.include(other.hub)
         self.bank.include(other.bank)
 
@@ -197,13 +197,13 @@ RETENTION_DAYS = 120  # counters are kept for so many days; until then a day can
 
 @dataclass(slots=True)
 class HourlyCounters:
-    """Counts of a bank in one UTC hour (``hour`` is the Unix second at which it begins).
+    """The counts of a bank in one UTC hour (``hour`` is the Unix second at which it begins).
 
     Attributes:
         minutes: counts by minute of the hour and service.
         answered_in: by minute, a bit set of the seconds in which requests were sent that got a response.
         unanswered_at: by minute and second, the number of requests sent that got no response.
-        latencies: by service.
+        latencies: latency histograms by service.
     """
 
     bic: str
@@ -220,7 +220,7 @@ class HourlyCounters:
         return self.minutes[at % HOUR_SECONDS // 60][service]
 
     def count_call(self, at: int, service: Service, milliseconds: float) -> None:
-        """Count a TPP's request of the Unix second ``at``, with its duration in this service."""
+        """Count a TPP's request that began in the Unix second ``at``, with its duration in this service."""
         self.tally(at, service).calls += 1
         self.latencies[service].hub.add(milliseconds)
 
@@ -248,8 +248,8 @@ class HourlyCounters:
             self.latencies[service].include(latencies)
 
     def replies(self) -> Iterator[tuple[int, bool, int]]:
-        """For each Unix second in order, return whether its requests got a response, and the number of requests that
-        got none.
+        """Return an entry for each Unix second, in order: whether a request got a response, and the number of requests
+        that got none.
         """
         for minute in sorted(self.answered_in.keys() | self.unanswered_at.keys()):
             bits, missing = self.answered_in.get(minute, 0), self.unanswered_at.get(minute, Counter[int]())

@@ -1,9 +1,10 @@
 """The activity of clients: their latest calls, and their calls and errors by hour.
 
 Calls are counted in memory and written with the measurements, at most once a minute by each process, never for a single
-call. Each process has separate rows, which it replaces while their hour or minute lasts. A row has a random name, so a
-row that is recreated after its removal from memory adds to the first. A call has no token, no parameter, no amount and
-no id except its request's id. Its route is the template of its path.
+call. Each process has its own rows, and replaces each row until its hour or minute ends. Row names are random, so a row
+that was removed from memory is not overwritten: later calls of the same period are stored in an additional row. A
+stored call has no token, no parameter, no amount and no id except its request's id. Its route is the template of its
+path.
 """
 
 from __future__ import annotations
@@ -28,31 +29,32 @@ from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 TABLE = "statistics"
 ErrorKind = Literal["caller", "limit", "bank", "hub"]
-"""Why a call failed: what the TPP or its user did, a limit of calls, the bank, or this service."""
+"""The causes of failed calls: the TPP or its user, a rate limit, the bank, or this service."""
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 HOURS = 24
-"""The hours that are shown, including the current one."""
+"""The number of hours that are shown, including the current hour."""
 HOUR_RETENTION = 30 * DAY_SECONDS
 CALL_RETENTION = DAY_SECONDS
-"""Seconds after which rows of hours, and of calls, expire."""
+"""The number of seconds after which rows of calls expire."""
 PER_MINUTE = 20
-"""The latest calls of a client that a process keeps of each minute."""
+"""The maximum number of calls that a process stores for a client and minute. These are the latest calls."""
 ROWS_READ = 50
-"""The latest rows of calls that are read of a client; each has at least one call."""
+"""The maximum number of call rows that are read for a client, latest first. Each row has at least one call."""
 HOUR_ROWS_READ = 2000
-"""The latest rows of hours that are read, shared out evenly among the clients of a page."""
+"""The maximum number of hour rows that are read, latest first, divided evenly among the clients of a page."""
 MAX_ROWS = 2000
-"""The maximum number of rows in memory; the oldest are dropped, which loses what was not written yet."""
+"""The maximum number of rows in memory. The oldest rows are dropped, with any counts that are not written yet."""
 _MINUTE = 60
 _ROUTES = ("/tpp/", "/oauth/")
-"""Where clients call the service. What the web interface does for its users is not their client's call."""
+"""The path prefixes of clients' calls. Calls that the web interface makes for its users are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCall:
-    """A call of a client: its Unix second and response, and its duration here and at the bank in whole milliseconds.
+    """A call of a client: its Unix second, its response, and its durations in this service and at the bank in whole
+    milliseconds.
 
-    ``code`` is the code in the error table of version 2. ``error`` is the reason of a failure. Both can be ``None``.
+    ``code`` is the code in the error table of version 2. ``error`` is the cause of a failure. Both can be ``None``.
     """
 
     at: int
@@ -171,7 +173,7 @@ class ClientActivity:
         self._changed: dict[_Place, None] = {}
 
     def count(self, call: CurrentCall, seconds: float) -> None:
-        """Count a request that took ``seconds``, if a client made it."""
+        """Count a request that took ``seconds``, if the request was made by a client."""
         if call.client_id is None or not call.route.startswith(_ROUTES):
             return
         made = ClientCall.of_request(call, seconds)
@@ -183,7 +185,7 @@ class ClientActivity:
 
     @property
     def has_changes(self) -> bool:
-        """Whether counts exist that are not written yet."""
+        """Whether there are counts that are not written yet."""
         return bool(self._changed)
 
     def begin_write(self) -> Mapping[_Place, Put]:
@@ -249,12 +251,12 @@ class Activity:
 
     @property
     def total(self) -> int:
-        """The number of calls in these hours."""
+        """The number of calls in the hours of this activity."""
         return sum(hour.calls for hour in self.hours)
 
     @property
     def errors(self) -> int:
-        """The number of calls that failed in these hours."""
+        """The number of failed calls in the hours of this activity."""
         return sum(hour.errors.total() for hour in self.hours)
 
 

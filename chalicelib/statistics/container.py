@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
 
 
 class StatisticsContainer(Container):
-    """``expected_banks`` returns the banks whose days are recorded."""
+    """The parts of statistics. ``expected_banks`` returns the banks whose days are recorded."""
 
     counters: StoredCounters = part("chalicelib.statistics.hourly_counters")
     reports: DailyReports = part("chalicelib.statistics.day_records")
@@ -47,7 +47,7 @@ class StatisticsContainer(Container):
 
     @cached_property
     def ingest_alone(self) -> Ingest:
-        """Return an ingest for the only process that counts. It skips the hours in which it counted no calls."""
+        """Return an ingest for the only process that counts calls. Hours without counted calls are skipped."""
         from chalicelib.statistics.hourly_counters import StoredCounters
         from chalicelib.statistics.ingest import Ingest
 

@@ -1,7 +1,7 @@
 """The current request: its bank, its requests to banks, and the cause of its failure.
 
-Inner code records them here for the measurement of the request, because return values would be lost on failure. Without
-a measurement, as in the operator's test of a bank, no data is recorded.
+Called functions record this data for the measurement of the request, because their return values would be lost on
+failure. Without a measurement, for example in the operator's test of a bank, no data is recorded.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class CurrentCall:
     """The measurements of the current request.
 
     Attributes:
-        at: the Unix second in which it began.
+        at: the Unix second in which the request began.
         started: the start time in seconds of the monotonic clock.
         concern: the bank and service of a TPP's request, otherwise ``None``.
-        exchanges: its requests to banks.
-        fault: the party responsible for a failure, ``None`` if there is none or it is not known yet.
-        status: the HTTP status of the response, ``None`` if there is none.
+        exchanges: the request's requests to banks.
+        fault: the party responsible for a failure, ``None`` if there is no failure or the party is not known yet.
+        status: the HTTP status of the response, ``None`` if there is no response.
         method, route, request_id: the method, route and id of the request. The route is the template of its path.
         client_id: the client that a TPP's request named, if this client exists.
         code: the error code of a refusal.

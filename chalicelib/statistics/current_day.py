@@ -16,7 +16,7 @@ from chalicelib.statistics.hourly_counters import Hour, HourlyCounterReader, Sto
 CACHED_SECONDS = 60  # so long today's figures are not read again; instances tell theirs once a minute
 SETTLED_SECONDS = 900  # so long an hour is not read again that had been over as long: few counters come so late
 PAGES = 3
-"""Maximum number of 1 MB pages read per hour of data; a whole day takes a few seconds."""
+"""The maximum number of 1 MB pages that are read for each hour of data. Reading a whole day takes a few seconds."""
 REMEMBERED = 16  # today's hours are remembered of so many banks, those that were asked for last
 
 
@@ -43,7 +43,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _CachedDay:
-    """A bank's figures for the day to date, and its hours."""
+    """A bank's figures for the day to date, and the counts of the day's hours."""
 
     so_far: DayToDate
     hours: Mapping[int, _Reading]

@@ -27,7 +27,7 @@ _BATCH = 100  # items of one read
 _ROUNDS = 5
 _BITS = 32  # of each bucket in a packed histogram
 Row = Sequence[int]
-"""The members of ``BankFigures``, in their order: rows are added column by column."""
+"""A tuple of the members of ``BankFigures``, in their order. Rows are added member by member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class BankFigures:
 
     Attributes:
         days: the number of days with a record.
-        used_days: days with requests to the bank, for which availability is known.
-        made_up_days: days whose figures are synthetic.
-        down_seconds: downtime.
-        requests: requests to the bank.
-        failures: requests that failed through the bank's fault.
+        used_days: the number of days with requests to the bank, for which availability is known.
+        made_up_days: the number of days with synthetic figures.
+        down_seconds: the downtime in seconds.
+        requests: the number of requests to the bank.
+        failures: the number of requests that failed through the bank's fault.
         durations: the histogram of the time at the bank, packed (see ``pack_histogram``).
     """
 
@@ -54,23 +54,23 @@ class BankFigures:
 
     @classmethod
     def total(cls, rows: Iterable[Row]) -> BankFigures:
-        """Return the sum of rows. All figures are zero without rows."""
+        """Return the sums of rows. Without rows, all figures are zero."""
         return cls(*map(sum, zip(*rows, strict=True)))
 
     @property
     def availability(self) -> Decimal | None:
-        """The percentage to three decimals, or ``None`` if the bank received no requests."""
+        """The availability as a percentage to three decimals, or ``None`` if the bank received no requests."""
         known = DAY_SECONDS * self.used_days
         return percent(known - self.down_seconds, known)
 
     @property
     def unavailability_minutes(self) -> Decimal:
-        """Minutes of downtime, rounded to two decimals."""
+        """The downtime in minutes, rounded to two decimals."""
         return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def error_rate(self) -> Decimal | None:
-        """The percentage to three decimals, or ``None`` if the bank received no requests."""
+        """The error rate as a percentage to three decimals, or ``None`` if the bank received no requests."""
         return percent(self.failures, self.requests)
 
     def percentile(self, percent: int) -> Decimal | None:
@@ -84,7 +84,7 @@ def pack_histogram(histogram: Histogram) -> int:
 
 
 def unpack_histogram(packed: int) -> Histogram:
-    """Return the buckets of a packed histogram. The sum of its durations is not known."""
+    """Return the buckets of a packed histogram. The sum of the durations is not known."""
     length = -(-packed.bit_length() // _BITS) * (_BITS // 8)
     counts = memoryview(packed.to_bytes(length, "little")).cast("I")
     return Histogram(Counter({bucket: count for bucket, count in enumerate(counts) if count}))
@@ -106,7 +106,7 @@ def row_of(record: DayRecord) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class DayOverview:
-    """The rows of all banks for one day, by BIC. ``revision`` counts its changes."""
+    """The rows of all banks for one day, by BIC. ``revision`` is incremented by each change."""
 
     rows: Mapping[str, Row]
     revision: int = 1
@@ -133,7 +133,9 @@ def without_made_up_rows(overviews: Mapping[date, DayOverview]) -> dict[date, Da
 
 
 def read_overviews(store: Store, days: Iterable[date]) -> dict[date, DayOverview]:
-    """Read the overviews of ``days``. Overviews not built yet are missing. One read per 100 days, in parallel."""
+    """Read the overviews of ``days``, with one read per 100 days, in parallel. The result omits overviews that are not
+    built yet.
+    """
     parts = together([partial(_read, store, piece) for piece in pieces(list(days), _BATCH)])
     return {day: overview for part in parts for day, overview in part.items()}
 
@@ -141,7 +143,7 @@ def read_overviews(store: Store, days: Iterable[date]) -> dict[date, DayOverview
 def build_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> None:
     """Build the overviews of ``days`` from the stored records of the banks. An unchanged overview is not written.
 
-    A write fails if another was made since the records were read, so no write is lost.
+    A write fails if another process has written the overview since the records were read, so no write is lost.
 
     Raises: Conflict, if the same days are repeatedly built concurrently.
     """

@@ -82,7 +82,7 @@ def _subject(bic: str) -> str:
 
 TABLE = "statistics"
 Reported = Literal["received", "missing", "not_expected"]
-"""Whether the bank reported the day (daily_performance); version 1 banks do not report."""
+"""Whether the bank reported its figures for the day (daily_performance). Version 1 banks do not report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ class DayRecord:
     """The figures of one bank for one day.
 
     Attributes:
-        name: the bank's name at the time.
-        tallies, latencies: by service.
-        down: downtimes as half-open spans, in seconds of the day.
+        name: the bank's name on that day.
+        tallies, latencies: the counts and latencies by service.
+        down: the downtimes as half-open spans, in seconds of the day.
         report: whether the bank reported its own figures.
-        consent_duration, payment_duration: as reported, in milliseconds.
-        report_received_at: when the report arrived, in Unix seconds.
+        consent_duration, payment_duration: the durations that the bank reported, in milliseconds.
+        report_received_at: the time at which the report arrived, in Unix seconds.
         made_up: whether the figures are synthetic, to fill a new local stack. Stored only if true.
     """
 
@@ -127,7 +127,7 @@ class DayRecord:
 
     @property
     def unavailability_minutes(self) -> Decimal:
-        """Minutes of downtime, rounded to two decimals."""
+        """The downtime in minutes, rounded to two decimals."""
         return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
@@ -181,7 +181,9 @@ class DayRecord:
 
 
 def _as_lengths(spans: Iterable[Span]) -> str:
-    """Return alternating uptimes and downtimes in seconds: ``36000,120``. A day with changes every second fits."""
+    """Return alternating uptimes and downtimes in seconds: ``36000,120``. The text of a day with a change every second
+    fits into an item.
+    """
     edges = [0, *(second for span in spans for second in span)]
     return ",".join(str(later - earlier) for earlier, later in pairwise(edges))
 
@@ -192,7 +194,7 @@ def _from_lengths(text: str) -> tuple[Span, ...]:
 
 
 def record_key(bic: str, day: date) -> tuple[str, Item]:
-    """Return the table and key of a bank's record of a day."""
+    """Return the table and key of a bank's record for a day."""
     return TABLE, {"subject": quarter_subject(quarter_of(day)), "part": f"{bic}#{day.isoformat()}"}
 
 
@@ -229,8 +231,8 @@ class Summary:
     """The figures of a period.
 
     Attributes:
-        seconds: seconds for which availability is known; zero if the bank received no requests.
-        down_seconds: seconds of these during which the interface was down.
+        seconds: the seconds for which availability is known; zero if the bank received no requests.
+        down_seconds: the part of ``seconds`` during which the interface was down.
         total: total counts of all services.
         latency: combined latencies of all services.
     """
@@ -252,5 +254,5 @@ class Summary:
 
 
 def measured(records: Iterable[DayRecord]) -> list[DayRecord]:
-    """Return the records without synthetic figures."""
+    """Return the records without those with synthetic figures."""
     return [record for record in records if not record.made_up]

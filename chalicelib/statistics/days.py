@@ -12,11 +12,11 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 HOUR_SECONDS = 3600
 DAY_SECONDS = 24 * HOUR_SECONDS
 INGESTED_AT = 70
-"""The minute of the day (UTC) at which the days before are ingested."""
+"""The minute of the day (UTC) at which the previous days are ingested."""
 Span = tuple[int, int]
 """A half-open span: start included, end excluded."""
 DAILY = 92
-"""The maximum number of days that are shown one by one; more are shown by week."""
+"""The maximum number of days that are shown individually. Longer ranges are shown by week."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
 
@@ -61,7 +61,7 @@ class DayRange:
 
 
 def first_day(until: date, count: int) -> date:
-    """Return the first of ``count`` days that end on ``until``, at the earliest the first day of the calendar."""
+    """Return the first of ``count`` days that end on ``until``, but no day before the first day of the calendar."""
     return date.fromordinal(max(1, until.toordinal() - count + 1))
 
 
@@ -96,7 +96,7 @@ def parse_day(text: str) -> date:
 
 
 def clock_time(second: int) -> str:
-    """Format a second of a day as ``10:02:07``."""
+    """Format a second of a day as a time: ``10:02:07``."""
     return f"{second // HOUR_SECONDS:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 

@@ -28,7 +28,7 @@ from chalicelib.statistics.hourly_counters import CONSECUTIVE, HourlyCounterRead
 PARTITION = ("subject", "downtime")
 CACHED_SECONDS = 60
 PROBE_SECONDS = 30
-"""The minimum number of seconds between two probes of a bank; no probe takes longer."""
+"""The minimum number of seconds between two probes of a bank. A probe never takes longer."""
 _ROUNDS = 4
 
 
@@ -68,7 +68,9 @@ class Downtime:
 
 
 class OpenDowntimes:
-    """The banks that are down. The data is at most a minute and one write of the instances' counters old."""
+    """The banks that are down. The data can be outdated by a minute and the interval at which instances write their
+    counters.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -77,14 +79,16 @@ class OpenDowntimes:
         self._known: Mapping[str, Downtime] = {}
 
     def bics(self) -> frozenset[str]:
-        """Return the banks that are down now. Read them if the last read is over a minute old. Raises: StoreError."""
+        """Return the BICs of the banks that are down now. Read the downtimes if the last read is over a minute old.
+        Raises: StoreError.
+        """
         now = self._clock.time()
         if not self._read_at or not 0 <= now - self._read_at < CACHED_SECONDS:
             self.note(Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION))
         return frozenset(bic for bic, downtime in self._known.items() if downtime.is_open_at(now))
 
     def find(self, bic: str) -> Downtime | None:
-        """Return the open downtime of a bank as last read, or ``None`` if the bank is not known to be down."""
+        """Return the open downtime of a bank as of the last read, or ``None`` if the bank is not known to be down."""
         downtime = self._known.get(bic)
         return downtime if downtime is not None and downtime.is_open_at(self._clock.time()) else None
 
@@ -101,8 +105,9 @@ class OpenDowntimes:
 class DowntimeRecorder:
     """Opens and ends downtimes after counters were written.
 
-    A state is computed from the stored counters of all instances, and computed again after it was written. So this
-    instance includes counters that were written in between, or the instances that wrote them see the row.
+    A bank's state is computed from the stored counters of all instances, and computed again after the state was
+    written. So counters that were written in between are included, either by this instance or by an instance that has
+    read the new state.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -157,7 +162,9 @@ class DowntimeRecorder:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The latest probe of a bank: when it was sent (Unix seconds, real time), and whether the bank has responded."""
+    """The latest probe of a bank: the time at which it was sent (Unix seconds, real time), and whether the bank has
+    responded.
+    """
 
     bic: str
     probe_id: str
@@ -179,7 +186,9 @@ class Probe:
         return cls(item["part"], item["probe_id"], int(item["sent_at"]), item["answered"])
 
     def pause_at(self, now: int) -> int:
-        """Return the seconds until the next probe may be sent, or 0 if the clock has been set back since this probe."""
+        """Return the seconds from ``now`` until the next probe may be sent, or 0 if the clock has been set back since
+        this probe.
+        """
         if self.sent_at > now + CLOCK_SKEW_SECONDS:
             return 0
         return max(0, min(self.sent_at, now) + PROBE_SECONDS - now)

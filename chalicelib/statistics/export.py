@@ -1,7 +1,7 @@
 """Day records in the layout of the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), as CSV and JSON.
 
-One row per day and bank (ASPSP), for its dedicated interface. Unknown values are empty, ``null`` in JSON, never 0.
-Exports omit days with synthetic figures (``day_records.measured``).
+Exports have one row per day and bank (ASPSP), for the bank's dedicated interface. Unknown values are empty in CSV and
+``null`` in JSON, never 0. Exports omit days with synthetic figures (``day_records.measured``).
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ def as_csv(given: Iterable[Row]) -> str:
 
 
 def write_csv(names: Sequence[str], given: Iterable[Row]) -> str:
-    """Write rows as CSV (RFC 4180) with the header ``names``. Text is escaped so that spreadsheets read no formulas."""
+    """Write rows as CSV (RFC 4180) with the header ``names``. Text is escaped so that spreadsheets do not read it as
+    formulas.
+    """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, names)
     writer.writeheader()

@@ -32,7 +32,9 @@ REACH_DAYS = 7  # so many days before are looked at for a series of unanswered r
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """All instances' counts for a bank and hour. ``has_any``: counts exist. ``is_whole``: all counts were read."""
+    """All instances' counts for a bank and hour. ``has_any`` is true if counts exist, ``is_whole`` if all counts were
+    read.
+    """
 
     counters: HourlyCounters
     has_any: bool
@@ -45,7 +47,7 @@ def _no_hour(_hour: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredCounters:
-    """The stored counters. The hours for which ``is_empty`` holds have no counters, and are not read."""
+    """The stored counters. Hours for which ``is_empty`` returns true have no counters and are not read."""
 
     store: Store
     is_empty: Callable[[int], bool] = _no_hour
@@ -63,21 +65,25 @@ class StoredCounters:
 
 
 class HourlyCounterReader:
-    """Reads one bank's counters, several hours in parallel and each only once. ``read`` returns an hour."""
+    """Reads one bank's counters, several hours in parallel and each hour only once. ``read`` is a function that returns
+    an hour.
+    """
 
     def __init__(self, read: Callable[[int], Hour]) -> None:
         self._read = read
         self._hours: dict[int, Hour] = {}
 
     def read_hours(self, hours: Sequence[int]) -> list[HourlyCounters]:
-        """Read the merged counters of each hour that has any, in order."""
+        """Read the merged counters of each hour that has counters, in order."""
         unread = [hour for hour in hours if hour not in self._hours]
         for wave in pieces(unread, WIDTH):
             self._hours |= zip(wave, together([partial(self._read, hour) for hour in wave]), strict=True)
         return [self._hours[hour].counters for hour in hours if self._hours[hour].has_any]
 
     def read_day(self, day: date, now: int | None = None) -> list[HourlyCounters]:
-        """Read the counters of a UTC day until ``now``, and of earlier hours back to an hour with a response."""
+        """Read the counters of a UTC day until ``now``, and the counters of earlier hours, back to an hour with a
+        response.
+        """
         counters = self.read_hours([hour for hour in hours_of(day) if now is None or hour <= now])
         for hours in _earlier_hours(day) if counters else ():
             earlier = self.read_hours(hours)
@@ -87,7 +93,7 @@ class HourlyCounterReader:
         return counters
 
     def read_latest(self, now: int) -> list[HourlyCounters]:
-        """Read the latest counters: back to an hour with a response, or until a downtime is certain."""
+        """Read the latest counters, back to an hour with a response, or until it is certain that the bank is down."""
         hours, counters = [hour for hour in hours_of(day_of(now)) if hour <= now], list[HourlyCounters]()
         for batch in (hours[-1:], hours[:-1], *_earlier_hours(day_of(now))):
             counters += self.read_hours(batch)
@@ -146,7 +152,9 @@ def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class LatestSeries:
-    """The latest request: its Unix second, and the number of unanswered requests up to it, 0 if it got a response."""
+    """The latest request's Unix second, and the number of consecutive unanswered requests up to this request, or 0 if
+    it got a response.
+    """
 
     second: int
     unanswered: int

@@ -25,7 +25,7 @@ from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.hourly_counters import REACH_DAYS, HourlyCounterReader, StoredCounters, sum_by_service
 
 AGAIN_DAYS = 2
-"""The number of latest days that are always ingested again, since frozen instances write counters late."""
+"""The number of latest days that are always ingested again, because frozen instances write counters late."""
 WATCHED_DAYS = OLDEST_DAYS + 1
 """The number of days that the scheduled job checks for late reports and failed runs."""
 OLDEST_INGESTED = RETENTION_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
@@ -128,8 +128,8 @@ class _StoredDays:
 class Ingest:
     """Ingests days.
 
-    If it ``is_alone``, no other process counts or ingests. A run on the day after a bank's previous run then examines
-    only the latest days, whose records are known.
+    If ``is_alone`` is true, no other process counts or ingests. A run on the day after a bank's previous run then
+    examines only the latest days, because it knows their records.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Ingest:
         self._metrics = metrics
         self._is_alone = is_alone
         self._previous: dict[str, dict[date, DayRecord]] = {}
-        """By BIC, the records of the previous run's latest days."""
+        """The records of the previous run's latest days, by BIC."""
         self._overviews_until = date.min
         """The latest day whose overview the previous run built."""
 

@@ -1,8 +1,8 @@
-"""Measurements, which are counted in memory and written by each instance once a minute.
+"""Measurements, which each instance counts in memory and writes once a minute.
 
-A request writes them at its end, if a write is due or a bank that was down has responded. A failed write does not fail
-the request. The response is delayed only for a limited time, and the remaining counts are written later under the same
-names. So no call is counted twice if the write succeeded but its response was lost.
+A request writes the counts at its end, if a write is due or a bank that was down has responded. A failed write does not
+fail the request. The response is delayed only for a limited time, and the remaining counts are written later under the
+same names. So no call is counted twice if the write succeeded but its response was lost.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class CounterBuffer:
 
 
 REQUEST_SECONDS = 26
-"""The time of a request, of the 29 seconds that API Gateway waits; the rest is for the record after an effect."""
+"""The maximum number of seconds for a request. API Gateway waits 29 seconds, and the rest is for recording the outcome
+after an effect.
+"""
 WRITE_INTERVAL = 60
 """The minimum number of seconds between two writes of an instance."""
 BATCH_SIZE = 100
@@ -108,7 +110,9 @@ BATCH_SIZE = 100
 WRITE_TIMEOUT = 2
 """The maximum number of seconds by which a write delays a response."""
 ANSWER_TIMEOUT = 2.9
-"""Seconds after its arrival past which a write does not delay a response: authorizations are answered within 3."""
+"""The number of seconds after a request's arrival beyond which a write does not delay the response. Authorizations are
+answered within 3 seconds.
+"""
 MAX_UNWRITTEN = 1000
 """The maximum number of counters kept after failed writes; the oldest are dropped."""
 
@@ -118,9 +122,9 @@ class Measurements:
 
     Args:
         store: returns the store for the counters, on demand.
-        clock: for times and durations.
-        metrics: receives the same figures.
-        not_before: the Unix second from which requests write.
+        clock: the clock for times and durations.
+        metrics: receives the same figures as the store.
+        not_before: the Unix second before which requests do not write.
         downtimes: returns the receiver of the open downtimes, which are read after each write of counters.
     """
 
@@ -166,7 +170,7 @@ class Measurements:
             self._count(call, self._clock.monotonic() - call.started)
 
     def _count(self, call: CurrentCall, seconds: float) -> None:
-        """Count a request and write if a write is due. A failure here does not fail the request."""
+        """Count a request and write if a write is due. A failure to count or write does not fail the request."""
         try:
             if call.concern is not None or call.exchanges:
                 with self._lock:
@@ -262,6 +266,6 @@ class Measurements:
 
 
 def longest_delay(seconds: float) -> float:
-    """Return the seconds that a response, ``seconds`` after its request arrived, may wait for a write."""
+    """Return the number of seconds for which a write may delay a response, ``seconds`` after the request arrived."""
     left = ANSWER_TIMEOUT - seconds
     return min(WRITE_TIMEOUT, left) if left > 0 else WRITE_TIMEOUT

@@ -44,7 +44,7 @@ def _downtime(bank: BankDays) -> Value:
 
 
 def _count_of(number: Callable[[BankFigures], int]) -> Callable[[BankDays], Value]:
-    """Return a number of requests. It is unknown if no day has figures."""
+    """Return the function for a column of a number of requests. The value is unknown if no day has figures."""
     return lambda bank: number(bank.figures) if bank.figures.days else None
 
 

@@ -32,10 +32,10 @@ class Period:
     """The figures of a period.
 
     Attributes:
-        records, made_up: numbers of days with a record, and with a synthetic record.
-        down_days: number of days with downtime.
-        down: downtimes, in seconds of the day, only for a period of one day.
-        latencies: by service. ``summary`` combines them.
+        records, made_up: the numbers of days with a record, and with a synthetic record.
+        down_days: the number of days with downtime.
+        down: the downtimes in seconds of the day, only for a period of one day.
+        latencies: the latency histograms by service. ``summary`` combines them.
     """
 
     days: DayRange
@@ -53,7 +53,7 @@ class Period:
 
     @property
     def used_days(self) -> int:
-        """Number of days with requests to the bank."""
+        """The number of days with requests to the bank."""
         return self.summary.seconds // DAY_SECONDS
 
 

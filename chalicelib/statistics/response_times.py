@@ -15,7 +15,7 @@ from chalicelib.statistics.day_records import DayRecord, record_key
 from chalicelib.statistics.days import midnight_after, yesterday
 
 _RETRY_SECONDS = 600
-"""The time after which a record that did not exist yet is looked for again."""
+"""The number of seconds after which a missing record is looked up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ResponseTimes:
 
 
 def _read_measured(item: Item | None) -> DayRecord | None:
-    """Return the record, or ``None`` if there is none or its figures are synthetic."""
+    """Return the stored record, or ``None`` if there is no record or if the record has synthetic figures."""
     record = DayRecord.from_item(item) if item else None
     return None if record is None or record.made_up else record
 

@@ -1,7 +1,7 @@
 """Slots for slow calls limit the calls to a bank that wait longer than ``SLOW_SECONDS``, across all instances.
 
-A bank has ``SLOTS`` rows. A slow call takes a row while it waits, so calls with a timely response use no storage. A
-slot whose instance ended is free again after the call would have timed out by any clock.
+A bank has ``SLOTS`` rows. A slow call takes a row while it waits, so calls with a timely response use no storage. If an
+instance ends without freeing a slot, the slot becomes free after the call would have timed out, even if clocks differ.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.statistics.call_counts import TABLE
 
 SLOW_SECONDS = 3
-"""The seconds after which a call that waits for a bank needs a slot."""
+"""The number of seconds after which a call that waits for a bank needs a slot."""
 SLOTS = 50
-"""Slow calls to a bank at a time, a sixteenth of the instances that requests may occupy (``infra.deploy.limits``)."""
+"""The maximum number of slow calls to a bank at a time, a sixteenth of the instances that requests may occupy
+(``infra.deploy.limits``).
+"""
 HELD_SECONDS = int(TOTAL_SECONDS) - SLOW_SECONDS + 1 + CLOCK_SKEW_SECONDS
 _LONGEST_SECONDS = HELD_SECONDS + CLOCK_SKEW_SECONDS
-"""A slot that is held longer was taken before a clock moved, and is free."""
+"""The maximum number of seconds until a taken slot expires. A slot that expires later was taken before a clock was
+corrected, and is free.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A slot that a call holds."""
+    """A slot that is taken by a call."""
 
     bic: str
     number: int
     held_by: str
 
     def to_item(self, until: int) -> Item:
-        """Return the row of the slot, held until a Unix second."""
+        """Return the row of the slot, which expires at the Unix second ``until``."""
         attribute, subject = slots_key(self.bic)
         return {
             attribute: subject,

@@ -11,12 +11,12 @@ from chalicelib.openbanking.records.client_record import Client
 
 @dataclass(frozen=True, slots=True)
 class ClientChoice:
-    """The clients that a form offers, and the chosen one.
+    """The clients that a form offers, and the chosen client.
 
     Attributes:
         client: ``None`` if the user has no clients, or no client with the requested id.
         has_archived_only: whether all of the user's clients are archived.
-        examined: the number of newest clients examined, if none of them qualifies and older ones exist.
+        examined: the number of newest clients examined, if none of them qualifies and older clients exist.
     """
 
     clients: Sequence[Client]

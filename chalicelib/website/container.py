@@ -47,5 +47,5 @@ class WebsiteContainer(Container):
 
     @property
     def call_hub(self) -> Call:
-        """Calls open banking's flows as a TPP."""
+        """A function that calls open banking's flows as a TPP."""
         return self.openbanking.call

@@ -59,7 +59,7 @@ LABELS: Mapping[str, str] = {
     "dpop_nonce_required": "DPoP nonces",
     "old_secret_until": "Old secret until",
 }
-"""Labels of form fields, by the record member that they fill."""
+"""The labels of form fields, by the record member that the field sets."""
 
 JOURNEY_STAGES: Mapping[str, str] = {
     "begun": "at the bank",
@@ -114,7 +114,9 @@ _PAYMENT_HEADLINES: Mapping[str, str] = {
     "CANC": "Payment cancelled",
     UNKNOWN: "Payment status unknown",
 }
-"""Headlines of payments that are not executed, by the neutral form of the status; with any other, it is pending."""
+"""The headlines of payments that were not executed, by the neutral form of the status. Payments with another status are
+pending.
+"""
 
 END_REASONS: Mapping[str, str] = {
     "user": "You ended it here, and the bank was notified.",
@@ -124,11 +126,11 @@ END_REASONS: Mapping[str, str] = {
     "service": "The service ended it, because a code or refresh token was used twice. The bank was notified.",
     "expired": "It had reached the end of its validity.",
 }
-"""How a consent ended, by ``ended_by`` of its journey."""
+"""Explanations of why a consent ended, by ``ended_by`` of its journey."""
 
 
 def is_final_status(status: object) -> bool:
-    """Whether a payment status of any protocol version means executed, rejected or cancelled."""
+    """Whether a payment status of any protocol version means that the payment was executed, rejected or cancelled."""
     return any(version.statuses.is_final(status) for version in VERSIONS.values())
 
 
@@ -182,7 +184,7 @@ def elapsed(seconds: int) -> str:
 
 
 def retry_advice(seconds: int) -> str:
-    """Advice after too many attempts."""
+    """The advice to a user who has made too many attempts."""
     whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # rounded up, so that waiting this long is enough
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was done."
 
@@ -193,10 +195,10 @@ ENDED_BY: Mapping[EndedBy, str] = {
     "operator": "by the operator of this service",
     "service": "by this service, because a code or token was used twice",
 }
-"""Who revoked a consent, in words."""
+"""Descriptions of the party that revoked a consent."""
 
 SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payments", "CBPII": "Confirmation of funds"}
-"""Labels of the roles to which scopes belong."""
+"""The labels of the PSD2 services to which scopes belong."""
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "moment": moment,

@@ -1,4 +1,4 @@
-"""The search of the documentation: titles, headings, and the text under them."""
+"""The search of the documentation in titles, headings, and the text under each heading."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chalicelib.website.docs_index import Document, documents, place_of, read_ht
 from chalicelib.website.rendered_files import cache_until_replaced
 
 MOST_WORDS = 12
-"""The different words of a search. Each costs a look at every section, and anybody may search."""
+"""The maximum number of different words in a search. Each word is looked up in every section, and anyone may search."""
 _MOST_RESULTS = 30
 _BEFORE, _LENGTH = 60, 180
-"""Characters of an excerpt: before the first word that was found, and in all."""
+"""The number of an excerpt's characters before the first found word, and the length of the excerpt."""
 _HEADING = re.compile(r'<h[2-6] id="([^"]+)">(.*?)</h[2-6]>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 _PART = 2
-"""The grade of a word that is found inside of another only."""
+"""The grade of a word that occurs only inside another word."""
 Patterns = Sequence[re.Pattern[str]]
 
 
@@ -27,7 +27,8 @@ Patterns = Sequence[re.Pattern[str]]
 class Section:
     """The text of a page up to the next heading; ``anchor`` is empty before the first heading.
 
-    ``document`` is the title of the page, and of the part, that contains the section. It is empty for a page.
+    ``document`` is the title of the page, and of the part, that contains the section. It is empty if the section begins
+    a page.
     """
 
     page: str
@@ -36,7 +37,7 @@ class Section:
     title: str
     text: str
     lower_text: str
-    """Title and text in lower case, as they are searched."""
+    """The searched text: title and text in lower case."""
 
     @property
     def place(self) -> str:
@@ -54,7 +55,7 @@ class SearchResult:
 
 
 class Rank(NamedTuple):
-    """How well a section matches all search words. The lowest rank is listed first.
+    """The quality of a section's match with all search words. Sections with the lowest rank are listed first.
 
     ``grade`` is the worst grade of all words: 0 for a whole word, 1 for the beginning of a word, 2 for a part.
     """
@@ -73,7 +74,7 @@ def has_too_many(words: str) -> bool:
 def search(words: str) -> Sequence[SearchResult]:
     """Return the sections that contain all of ``words``, in the order of ``Rank``.
 
-    Return no sections without words or with too many words (see ``has_too_many``).
+    If there are no words or too many words (see ``has_too_many``), return no sections.
     """
     wanted = [_patterns(word) for word in _distinct_words(words)]
     if not 0 < len(wanted) <= MOST_WORDS:
@@ -98,7 +99,7 @@ def _patterns(word: str) -> Patterns:
 
 
 def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
-    """Rank a section by its title or its whole text, whichever is lower. Return ``None`` if a word is missing."""
+    """Rank a section by its title or its whole text, whichever rank is lower. Return ``None`` if a word is missing."""
     ranks = []
     if (grade := _grade(section.lower_text, wanted)) is not None:
         ranks.append(Rank(grade == _PART, True, False, grade))
@@ -130,7 +131,7 @@ def _sections() -> Sequence[Section]:
 
 
 def _sections_of(document: Document) -> Iterator[Section]:
-    """Return the sections of a page and its parts, without the page's lists of the parts' sections."""
+    """Return the sections of a page and of its parts. The page's summaries of its parts are omitted."""
     parts = {part.page for part in document.parts}
     for section in _split(document.page, "", document.title, document.title):
         if f"{section.page}/{section.anchor}" not in parts:

@@ -25,7 +25,8 @@ _TRY_OUT: Mapping[str, str] = {
     "reference/tpp-api/payments": "payments",
     "reference/card-actions(/.+)?": "cards",
 }
-"""Pages and parts whose calls can be tried out, as patterns, with the name of the screen."""
+"""The name of the screen on which calls can be tried out, by a pattern for the pages and parts that describe the calls.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ def answer_source(file: str) -> Response:
 
 
 def answer_llms(base: str) -> Response:
-    """Respond with a list of all pages: first sentence and URL of the Markdown under ``base`` (llmstxt.org)."""
+    """Respond with a list of all pages (llmstxt.org). Each entry has the page's first sentence and the URL of its
+    Markdown under ``base``.
+    """
     lines = ["# Causeway", "", f"> {documents()[0].summary}"]
     for section, found in menu().items():
         lines += ["", f"## {section}", ""]

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time
 from chalicelib.statistics.days import DAY_SECONDS, parse_day
 
 FieldReader = Callable[[str], str]
-"""Returns the input of a field."""
+"""A function that returns the submitted value of a field by its name."""
 _LATEST = 99_999_999_999
 """The last Unix second with eleven digits, in the year 5138."""
 
@@ -38,12 +38,12 @@ def read_day(written: FieldReader, name: str, errors: MutableMapping[str, str]) 
 
 
 def first_second(day: date) -> int:
-    """The first Unix second of a day (UTC), between 1970 and ``_LATEST``."""
+    """The first Unix second of a day (UTC), limited to the range from 1970 to ``_LATEST``."""
     return min(max(0, _midnight(day)), _LATEST)
 
 
 def last_second(day: date) -> int:
-    """The last Unix second of a day (UTC), between 1970 and ``_LATEST``."""
+    """The last Unix second of a day (UTC), limited to the range from 1970 to ``_LATEST``."""
     return min(max(0, _midnight(day) + DAY_SECONDS - 1), _LATEST)
 
 

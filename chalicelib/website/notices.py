@@ -1,4 +1,4 @@
-"""Notices on a page after an action. Each is shown once, and URL parameters cannot trigger it.
+"""Notices on a page after an action. Each notice is shown once and cannot be triggered by URL parameters.
 
 A redirect stores the notice in a cookie that lasts a minute. The next page shows the notice and deletes the cookie.
 """
@@ -10,11 +10,11 @@ from enum import StrEnum
 
 COOKIE = "causeway_notice"
 LIFETIME = 60
-"""Seconds until a notice that no page has shown is forgotten."""
+"""The number of seconds after which a notice that was not shown is discarded."""
 
 
 class Notice(StrEnum):
-    """A completed or unnecessary action. The cookie contains the values."""
+    """The actions after which a page shows a notice. The values are stored in the cookie."""
 
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"
@@ -78,7 +78,7 @@ TEXTS: Mapping[str, str] = {
     Notice.PIN_UNBLOCKED: "The PIN is no longer blocked.",
     Notice.TIME_MOVED: "Time has moved, and everything that became due on the way has been done.",
 }
-"""What a page says of an action, by the value of the cookie; any other value says nothing."""
+"""The texts of notices, by the value of the cookie. Other values show no notice."""
 
 NOTHING_DONE = frozenset({Notice.JOURNEY_CHANGED, Notice.EVENT_DELIVERED})
-"""The notices that say why nothing was done; a page shows them without the mark of success."""
+"""The notices that explain why an action had no effect. A page shows them without the mark of success."""

@@ -46,16 +46,16 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/docs/{page}/{subpage}": ("GET",),
     "/docs/{page}/{subpage}/{part}": ("GET",),
 }
-"""Every page with its methods; views are loaded on the first request (see ``site``)."""
+"""The paths of all pages, each with its methods. Views are loaded on the first request (see ``site``)."""
 LATEST_EVENTS = "/deliveries/latest"
-"""The path from which the script of the events page gets new rows."""
+"""The path from which the script of the events page fetches new rows."""
 SIMULATOR = "/cards/{card_id}/simulator"
 """The path of the simulator's forms, which exist in sandboxes only."""
 RECEIVER = "/sandbox/receivers/{client_id}"
 """The path of the form that sends a client's events to the built-in receiver, which exists in sandboxes only."""
 
 CLOCK = "/clock"
-"""The page of the clock, which exists on the one-machine stack only."""
+"""The path of the clock page, which exists on the one-machine stack only."""
 
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
@@ -98,7 +98,7 @@ MENU: Mapping[str, Sequence[MenuEntry]] = {
 }
 """The menu of signed-in users, by group."""
 VISITORS = ("/docs", "/performance", _API)
-"""The entries that visitors see, in their order."""
+"""The menu entries that visitors see, in their order."""
 
 
 def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuEntry]]:

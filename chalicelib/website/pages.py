@@ -27,10 +27,12 @@ from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
 CLIENT_COOKIE = "causeway_client"
-"""The cookie of the client that the browser had last, with which lists begin (see ``client_choice``)."""
+"""The name of the cookie with the client that the browser showed last. Lists initially show this client (see
+``client_choice``).
+"""
 NO_REFERRER = "no-referrer"
 NO_ERRORS: Mapping[str, str] = {}
-"""The errors of a form without any."""
+"""The errors of a form that has no errors."""
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
 
@@ -91,12 +93,12 @@ class Visit(pages.Visit):
 
     @property
     def notice(self) -> str:
-        """The notice about the preceding action; empty if there is none."""
+        """The notice about the preceding action, or an empty text without a notice."""
         return notices.TEXTS.get(self.read_cookie(notices.COOKIE), "")
 
     @property
     def notice_kind(self) -> str:
-        """The kind of the notice's toast: ``plain`` for an action without effect, else ``good``."""
+        """The kind of the notice's toast: ``plain`` for an action without effect, otherwise ``good``."""
         return "plain" if self.read_cookie(notices.COOKIE) in notices.NOTHING_DONE else "good"
 
     def link(self, place: str, **query: str) -> str:
@@ -114,7 +116,7 @@ class Visit(pages.Visit):
         return self._set_cookie(notices.COOKIE, notice or "", notices.LIFETIME if notice else 0)
 
     def session_cookie(self, session: Session | None) -> Sequence[str]:
-        """The ``Set-Cookie`` values that store a session in the browser or, with ``None``, delete it."""
+        """The ``Set-Cookie`` values that store a session in the browser or, with ``None``, delete the session."""
         return self._set_cookie(COOKIE, session.cookie if session else "", LIFETIME if session else 0)
 
     def client_cookie(self, client: Client | None) -> Sequence[str]:
@@ -202,9 +204,9 @@ class Question:
     """The texts of a confirmation page before an action that is hard to undo.
 
     Attributes:
-        afterwards: whether and how the action can be undone.
+        afterwards: a statement of whether and how the action can be undone.
         button: the label of the button that confirms the action.
-        keep: the label of the link that leads back.
+        keep: the label of the link to the previous page.
     """
 
     title: str
@@ -234,11 +236,11 @@ def question_page(
     has_secret: bool = False,
     referrer: str = "same-origin",
 ) -> Response:
-    """Render a confirmation page, whose form is submitted to ``place``.
+    """Render a confirmation page. Its form is submitted to ``place``.
 
     Args:
         fields: the hidden fields of the form.
-        back: the target of the link that leads back; ``place`` by default.
+        back: the target of the link to the previous page; ``place`` by default.
         has_secret: whether the client's secret must be entered.
         referrer: see ``page``.
     """
@@ -265,10 +267,10 @@ def error_page(
 def public_page(
     website: WebsiteContainer, template: str, *, status: int = 200, leads_to: Iterable[str] = (), **values: Any
 ) -> Response:
-    """Render a page without menu and session. An application may open it on the way to its user's bank.
+    """Render a page without menu and session. An application may open the page before it sends its user to the bank.
 
     Args:
-        leads_to: the URLs to which its forms may be submitted or redirected.
+        leads_to: the URLs to which the page's forms may be submitted or redirected.
     """
     text = _render(website, None, template, values)
     return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER) | pages.ANY_WINDOW)

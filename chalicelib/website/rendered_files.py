@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 FOLDER = Path(__file__).parent / "rendered"
 FINGERPRINT = "fingerprint"
-"""The file with the fingerprint of what the others were rendered from."""
+"""The name of the file with the fingerprint of the sources of the rendered files."""
 rendering_failed = threading.Event()
-"""Set when the local stack's renderer has failed."""
+"""An event that is set when the local stack's renderer has failed."""
 
 
 class NotRendered(Exception):

@@ -105,13 +105,15 @@ def security_txt(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Respond with status, stage and version, without calling other services."""
+    """Respond with status, stage and version. No other services are called."""
     return json_answer({"status": "ok", "stage": website.shared.settings.stage, "version": VERSION})
 
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """Return an OpenAPI document, 304 if the client already has it, or 503 if it is not rendered."""
+        """Return an OpenAPI document, 304 if the client already has the document, or 503 if the document is not
+        rendered.
+        """
         settings = website.shared.settings
         try:
             found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)

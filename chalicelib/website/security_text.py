@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, time, timedelta
 
 _VALID_DAYS = 90
-"""Readers should not rely on the file after its expiry, which moves on every day (RFC 9116 §2.5.5)."""
+"""The number of days until the file expires (RFC 9116 §2.5.5). The expiry moves forward every day."""
 
 
 def security_text(contact: str, public_url: str, now: datetime) -> str:

@@ -30,7 +30,7 @@ from chalicelib.website.performance import performance_views
 from chalicelib.website.rendered_files import NotRendered, explain_missing
 
 RENDERING_SECONDS = 3
-"""Seconds after which a page of the local stack that is being rendered is loaded again."""
+"""The number of seconds after which a browser reloads a page that the local stack is still rendering."""
 
 
 def show_home(visit: Visit) -> Response:

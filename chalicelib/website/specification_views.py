@@ -40,14 +40,15 @@ _GROUPS: Mapping[str, Sequence[str]] = {
     "Initiation": ("payment_initiation", "bulk_payment_initiation", "direct_payment_initiation"),
     "Status": ("payment_status",),
 }
-"""The operations of the TPP API in groups, in the order in which the screens list them."""
+"""The operations of the TPP API in groups, in the order in which the specification screens list the groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentedOperation:
-    """An operation of a document, or one action of an operation with several. ``place`` is the path or the action.
+    """An operation of a document, or one action of an operation that has several actions. ``place`` is the path or the
+    action.
 
-    ``reference`` is the path of its description in the documentation.
+    ``reference`` is the path of the operation's description in the documentation.
     """
 
     operation_id: str
@@ -108,7 +109,7 @@ def _operation_groups(shown: SpecificationScreen, public_url: str, is_sandbox: b
 
 
 def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
-    """The operations of a tag in groups."""
+    """The operations of the TPP API that have a tag, in groups."""
     found = {
         operation["operationId"]: DocumentedOperation(
             operation["operationId"], method.upper(), path, operation["summary"], _reference(f"{method} {path}")
@@ -123,7 +124,7 @@ def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
 
 
 def _reference(heading: str) -> str:
-    """Return the path of a call's section in the TPP reference, whose headings are method and path."""
+    """Return the path of a call's section in the TPP reference. The headings of sections are method and path."""
     anchor = re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-")
     return place_of_section(_TPP_REFERENCE, anchor)
 

@@ -19,11 +19,11 @@ from chalicelib.website.pages import Visit, page
 from chalicelib.website.records.journeys import Journey
 
 CLIENTS = 5
-"""The newest clients, of which the page shows calls and errors."""
+"""The number of newest clients for which the page shows calls and errors."""
 CALLS = 5
-"""The latest calls, and the latest that failed."""
+"""The number of latest calls, and of latest failed calls, that the page shows."""
 RECEIVERS = 3
-"""The newest of these clients with an Events URL, of which the page shows events that could not be delivered."""
+"""The number of newest clients with an Events URL for which the page shows undeliverable events."""
 STEPS = 3
 
 

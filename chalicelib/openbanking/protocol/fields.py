@@ -1,10 +1,10 @@
-"""The open banking APIs' field types, in the specification's notation, so that a message reads like its table there.
+"""The field types of the open banking APIs, named in the notation of the specification's message tables.
 
-``AN[18]`` is printable text of 1 to 18 characters, ``Text[140]`` text that people write, ``A[3]`` letters, ``N[20]`` a
-number of up to 20 digits (a JSON number or a string of digits), ``Whole[100]`` a number from 1 to 100. Fields with a
-specific meaning have their own types: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` for a bank's
-identifiers, ``Digits[8]`` for account numbers, ``Amount[10]``, ``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day``
-and ``WebAddress``. Every type also provides its JSON Schema.
+``AN[18]`` is printable text of 1 to 18 characters, ``Text[140]`` is text written by people, ``A[3]`` is text of letters
+only, ``N[20]`` is a number of up to 20 digits (a JSON number or a string of digits), and ``Whole[100]`` is a whole
+number from 1 to 100. Fields with a specific meaning have their own types: ``Name[40]`` for a person or town,
+``PayeeName[40]`` for a payee, ``Id[20]`` for a bank's identifiers, ``Digits[8]`` for account numbers, ``Amount[10]``,
+``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress``. Every type also provides its JSON Schema.
 """
 
 from __future__ import annotations
@@ -40,11 +40,13 @@ from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
 AN = PRINTABLE.notation()
-"""Printable text (the specification's letters, digits and ``. ! @`` would exclude many addresses and names)."""
+"""Printable text. The specification allows letters, digits and ``. ! @``, which would exclude many addresses and names.
+"""
 Text = Characters(
     is_written, PRINTABLE.reason, f"^[^{UNWRITTEN}]*$", PRINTABLE.description, PRINTABLE.example
 ).notation()
-"""Text that people write, such as a reference: printable, with no-break spaces, soft hyphens and joiners."""
+"""Text written by people, such as a payment reference: printable characters, no-break spaces, soft hyphens and joiners.
+"""
 A = Characters(
     str.isalpha, "must be letters only", rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", "Letters", "EUR"
 ).notation()
@@ -55,7 +57,9 @@ def _is_visible(text: str) -> bool:
 
 
 def _name(letters: str, no_letters: str, is_letter: Callable[[str], bool], description: str, example: str) -> Notation:
-    """A notation for names; ``letters`` describes the permitted characters, ``no_letters`` the others of ASCII."""
+    """Return the notation for a kind of name. ``letters`` describes the allowed characters, ``no_letters`` is a pattern
+    for other ASCII characters.
+    """
     fits = in_names("'\u2019-.,&/()", _is_visible, is_letter)
     others = rf"{no_letters}\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
     reason = f"must contain only {letters} and the punctuation used in names"
@@ -84,7 +88,7 @@ PayeeName = _name(
 N = Notation(Any, NumberRule)
 """A number with a maximum number of digits: a JSON number, or a string of digits with an optional decimal point."""
 Digits = Notation(Any, DigitsRule)
-"""An account number or sort code: a string of digits or a whole JSON number, kept as received."""
+"""An account number or sort code: a string of digits or a whole JSON number. The value is not converted."""
 Id = Notation(Any, IdRule)
 """A bank's identifier: printable text, or a whole JSON number, which is converted to a string."""
 Amount = Notation(Any, AmountRule)
@@ -93,11 +97,11 @@ Amount = Notation(Any, AmountRule)
 The original notation is kept; ``decimal`` returns the value.
 """
 Whole = Notation(int, WholeRule)
-"""A whole number in a query, from 1 to the number in brackets; digits only."""
+"""A whole number in a query, written with digits only, from 1 to the number in brackets."""
 
 
 def _code(name: str, codes: Callable[[], frozenset[str]], kind: str, longest: int, example: str) -> Any:
-    """A code of a registry."""
+    """Return the type of a code from a registry, such as a country code."""
     schema = {"description": f"A {kind}", "examples": [example]}
     rule = FormRule(lambda text: text if text in codes() else None, schema, f"is not a {kind}", longest, codes=codes)
     return TypeAliasType(name, Annotated[str, rule])
@@ -143,7 +147,7 @@ Timestamp = Annotated[
         json_schema_extra={"format": "date-time"},
     ),
 ]
-"""A timestamp in responses: ``2026-01-31T09:30:00+00:00``."""
+"""A UTC timestamp in responses, for example ``2026-01-31T09:30:00+00:00``."""
 Uuid = Annotated[
     str, Field(pattern="^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$", json_schema_extra={"format": "uuid"})
 ]

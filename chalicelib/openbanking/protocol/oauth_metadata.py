@@ -22,17 +22,17 @@ class ServerMetadata(TypedDict):
     revocation_endpoint: WebAddress
     """The URL where consents are ended. Example: ``"http://127.0.0.1:8000/tpp/token/revoke"``."""
     introspection_endpoint: WebAddress
-    """The URL where tokens are described. Example: ``"http://127.0.0.1:8000/oauth/introspect"``."""
+    """The URL for token introspection. Example: ``"http://127.0.0.1:8000/oauth/introspect"``."""
     pushed_authorization_request_endpoint: WebAddress
     """The URL to which authorization requests are pushed (RFC 9126). Example: ``"http://127.0.0.1:8000/oauth/par"``."""
     jwks_uri: WebAddress
     """The URL of the public keys. Example: ``"http://127.0.0.1:8000/.well-known/jwks.json"``."""
     scopes_supported: list[ScopeName]
-    """The scopes of both versions. Example: ``["accounts", "payments.single"]``."""
+    """The scopes of both protocol versions. Example: ``["accounts", "payments.single"]``."""
     response_types_supported: list[Literal["code"]]
-    """Always ``code``."""
+    """The supported response types; the only value is ``code``."""
     response_modes_supported: list[Literal["query"]]
-    """Always ``query``."""
+    """The supported response modes; the only value is ``query``."""
     grant_types_supported: list[Literal["authorization_code", "refresh_token"]]
     """The supported grant types. Example: ``["authorization_code", "refresh_token"]``."""
     token_endpoint_auth_methods_supported: list[str]
@@ -60,7 +60,7 @@ class ServerMetadata(TypedDict):
     request_parameter_supported: bool
     """Whether ``request`` is supported (RFC 9101). Example: ``false``."""
     request_uri_parameter_supported: bool
-    """Whether a ``request_uri`` that was not pushed here is supported (RFC 9101). Example: ``false``."""
+    """Whether a ``request_uri`` is supported that was not pushed to this service (RFC 9101). Example: ``false``."""
     protected_resources: list[WebAddress]
     """The resources for which tokens are issued (RFC 9728). Example: ``["http://127.0.0.1:8000"]``."""
     mtls_endpoint_aliases: NotRequired[Mapping[str, WebAddress]]
@@ -83,7 +83,7 @@ class ResourceMetadata(TypedDict):
     jwks_uri: WebAddress
     scopes_supported: list[ScopeName]
     bearer_methods_supported: list[Literal["header"]]
-    """The ways of sending an access token."""
+    """The supported methods of sending an access token."""
     dpop_signing_alg_values_supported: list[str]
     dpop_bound_access_tokens_required: bool
     """Whether every access token must be DPoP-bound. Example: ``false``."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth"]
-"""How a client authenticates: ``token_endpoint_auth_method`` (RFC 7591 §2, RFC 8705 §2.1)."""
+"""A client's authentication method: ``token_endpoint_auth_method`` (RFC 7591 §2, RFC 8705 §2.1)."""
 SecurityProfile = Literal["fapi2"]
 TokenType = Literal["Bearer", "DPoP"]
 Confirmation = Mapping[str, str]
@@ -18,39 +18,43 @@ ENDPOINTS: Mapping[str, str] = {
     "introspection_endpoint": "/oauth/introspect",
     "pushed_authorization_request_endpoint": "/oauth/par",
 }
-"""The endpoints that clients call themselves, by their names in the metadata (RFC 8414 §2, RFC 9126 §5).
+"""The endpoints that clients call directly instead of through a browser, by their names in the metadata (RFC 8414 §2,
+RFC 9126 §5).
 
-With mutual TLS they are also below ``MTLS_URL`` (RFC 8705 §5).
+With mutual TLS, these endpoints are also available below ``MTLS_URL`` (RFC 8705 §5).
 """
 PROOF_ROUTES = (ENDPOINTS["token_endpoint"], ENDPOINTS["pushed_authorization_request_endpoint"])
-"""The endpoints that bind what they issue to the key of a proof."""
+"""The endpoints that bind tokens or authorization codes to the key of a DPoP proof."""
 SIGNING_ALGORITHMS = ("PS256", "ES256", "EdDSA", "Ed25519")
-"""Signature algorithms of assertions and proofs (FAPI 2.0 §5.4.1); ``Ed25519`` is the name of RFC 9864."""
+"""The signature algorithms of client assertions and DPoP proofs (FAPI 2.0 §5.4.1). ``Ed25519`` is the name in RFC 9864.
+"""
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 REQUEST_URI = "urn:ietf:params:oauth:request_uri:"
 """The prefix of a pushed request's ``request_uri`` (RFC 9126 §2.2)."""
 REQUEST_URI_SECONDS = 60
 
 CALLBACK_PARAMETERS = ("state", "code", "authorization_code", "error", "error_description", "iss")
-"""What the service adds to the query of a Callback URL (RFC 6749 §4.1.2, RFC 9207 §2)."""
+"""The parameters that the service adds to the query of a Callback URL (RFC 6749 §4.1.2, RFC 9207 §2)."""
 AUTHORIZATION_PARAMETERS = (
     *("response_type", "client_id", "redirect_uri", "scope", "state", "consent_type"),
     *("code_challenge", "code_challenge_method"),
 )
-"""What the service adds to the query of a bank's authorization URL (RFC 6749 §4.1.1, RFC 7636 §4.3)."""
+"""The parameters that the service adds to the query of a bank's authorization URL (RFC 6749 §4.1.1, RFC 7636 §4.3)."""
 
 ASSERTION_SECONDS = 300
-"""The most seconds that a client assertion's ``exp`` may be ahead."""
+"""The maximum number of seconds from now to the ``exp`` of a client assertion."""
 PROOF_SECONDS = 300
-"""The age in seconds at which a DPoP proof or nonce is no longer accepted."""
+"""The age in seconds from which a DPoP proof or nonce is no longer accepted."""
 FUTURE_SECONDS = 60
-"""Seconds by which ``iat`` and ``nbf`` may be ahead of this clock (FAPI 2.0 §5.3.2.1: 10 s must, 60 s may)."""
+"""The number of seconds by which ``iat`` and ``nbf`` may be ahead of the service's clock. FAPI 2.0 §5.3.2.1 requires at
+least 10 and allows at most 60.
+"""
 PAST_SECONDS = 10
-"""Seconds by which ``exp`` may be behind this clock, since clocks differ."""
+"""The number of seconds by which ``exp`` may be in the past, because clocks differ."""
 CODE_SECONDS = 60
-"""The lifetime of a ``fapi2`` client's authorization code in every stage (FAPI 2.0 §5.3.2.1)."""
+"""The lifetime in seconds of a ``fapi2`` client's authorization code in every stage (FAPI 2.0 §5.3.2.1)."""
 
 
 def token_type(confirmation: Confirmation | None) -> TokenType:
-    """The type of a token that is bound to a key, or to none."""
+    """Return the type of a token: ``DPoP`` if the token is bound to a DPoP key, otherwise ``Bearer``."""
     return "DPoP" if confirmation and "jkt" in confirmation else "Bearer"

@@ -55,18 +55,24 @@ class AuthorizeAnswer(TypedDict):
     redirect_url: WebAddress
     """The URL to send the PSU's browser to, unchanged. Example: ``REQUEST_URL``."""
     state: AN[512]
-    """Your state, or a generated one; compare it when the PSU returns. Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
+    """The ``state`` that you sent, or a generated one; compare it with the ``state`` in the callback. Example:
+    ``"lVZ1uF2wC8mJr0d6oKxq3A"``.
+    """
     expires_in: Count
-    """The seconds that the PSU has to decide. Example: ``1800``."""
+    """The number of seconds within which the PSU must decide. Example: ``1800``."""
 
 
 class TokenAnswer(TypedDict):
-    """A pair of tokens; `token_type` is `DPoP` if they are bound to the key of the request's proof."""
+    """An access token and a refresh token; `token_type` is `DPoP` if the tokens are bound to the key of the request's
+    DPoP proof.
+    """
 
     access_token: AN[512]
-    """The access token, to be sent in the scheme ``token_type``. Example: ``ACCESS_TOKEN``."""
+    """The access token; send it with the authorization scheme in ``token_type``. Example: ``ACCESS_TOKEN``."""
     token_type: TokenType
-    """The scheme in which to send the access token; ``DPoP`` if it is bound to a DPoP key. Example: ``"Bearer"``."""
+    """The authorization scheme of the access token; ``DPoP`` if the token is bound to a DPoP key. Example:
+    ``"Bearer"``.
+    """
     expires_in: Count
     """The lifetime of the access token in seconds. Example: ``3600``."""
     refresh_token: AN[512]
@@ -76,7 +82,7 @@ class TokenAnswer(TypedDict):
     consent_id: str
     """The consent's identifier. Example: ``"5f8d0c1e9b7a463f2d1c0b"``."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens. Example: ``"2027-05-20T09:30:00+00:00"``."""
+    """The time at which the consent and all its tokens expire. Example: ``"2027-05-20T09:30:00+00:00"``."""
 
 
 class PushedAnswer(TypedDict):
@@ -85,26 +91,29 @@ class PushedAnswer(TypedDict):
     request_uri: AN[512]
     """The ``request_uri`` of a pushed request; valid for 60 seconds. Example: ``PUSHED_REQUEST``."""
     expires_in: Count
-    """The seconds within which the PSU's browser must open it. Example: ``60``."""
+    """The number of seconds within which the PSU's browser must open the ``request_uri``. Example: ``60``."""
 
 
 class IntrospectionAnswer(TypedDict):
-    """A token's state (RFC 7662); a token that is not valid, or not the caller's, has `active` only."""
+    """The state of a token (RFC 7662); for a token that is invalid or belongs to another client, only `active` is
+    returned.
+    """
 
     active: bool
     """Whether the token is valid now."""
     scope: NotRequired[str]
     client_id: NotRequired[AN[64]]
-    """The client that has the token. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
+    """The client to which the token was issued. Example: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     token_type: NotRequired[TokenType]
-    """The scheme of an access token; absent for a refresh token. Example: ``"DPoP"``."""
+    """The authorization scheme of an access token; absent for a refresh token. Example: ``"DPoP"``."""
     exp: NotRequired[Count]
-    """The end of the token, in Unix seconds. Example: ``1795257000``."""
+    """The time at which the token expires, in Unix seconds. Example: ``1795257000``."""
     iss: NotRequired[WebAddress]
     """The issuer of the token. Example: ``"http://127.0.0.1:8000"``."""
     consent_id: NotRequired[str]
     cnf: NotRequired[Mapping[str, str]]
-    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if to none.
+    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if the token is
+    not bound to a key.
     Example: ``{"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}``.
     """
 
@@ -119,7 +128,7 @@ class BankScope(TypedDict):
     scope: ScopeName
     """The scope's name. Example: ``"accounts"``."""
     service: Service
-    """The role that the scope belongs to."""
+    """The PSD2 service to which the scope belongs."""
     meaning: str
     """What the scope allows. Example: ``"account list and details"``."""
 
@@ -134,7 +143,7 @@ class ScopeAnswer(TypedDict):
 
 
 class BankEntry(TypedDict):
-    """An available bank, and what it can do."""
+    """An available bank and its capabilities."""
 
     bic: AN[11]
     name: Text[128]
@@ -144,22 +153,22 @@ class BankEntry(TypedDict):
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
     """The protocol version of the bank. Example: ``2``."""
     scopes: list[ScopeName]
-    """The scopes that it provides, in the order of its version. Example: ``["accounts"]``."""
+    """The scopes that the bank provides, in the order of its protocol version. Example: ``["accounts"]``."""
     payment_schemes: list[SchemeName]
-    """The payment schemes that it offers. Example: ``["SCT", "SCTI"]``."""
+    """The payment schemes that the bank offers. Example: ``["SCT", "SCTI"]``."""
     history_days: Annotated[int, Field(ge=1, le=3650)] | None
-    """How many days back transactions are available; null if the bank does not say. Example: ``90``."""
+    """The number of past days for which transactions are available; null if unknown. Example: ``90``."""
     reachable: bool
-    """False from the fifth consecutive request without a response until the next response, or until midnight UTC; known
-    within two minutes.
+    """Whether the bank is reachable: false from the fifth consecutive request without a response until the next
+    response, or until midnight UTC. The value is at most two minutes old.
     """
     average_ms: Count | None
-    """The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until 01:10 UTC
-    that of the day before.
+    """The bank's mean response time on the last full UTC day, in milliseconds; null if there were no responses. Until
+    01:10 UTC, the value is that of the day before.
     Example: ``149``.
     """
     logo_url: WebAddress | None
-    """The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one.
+    """The URL of the bank's logo (PNG, JPEG or SVG), which can be cached permanently; null if the bank has no logo.
     Example: ``"https://hub.example/banks/DEMODEF1/logo/0a1b2c3d4e5f60718293a4b5c6d7e8f9"``.
     """
 
@@ -209,10 +218,11 @@ class ConsentEntry(TypedDict):
     scopes: list[ScopeName]
     """The scopes that the PSU approved."""
     created_at: Timestamp
-    """When the PSU gave the consent. Example: ``"2026-11-21T09:30:00+00:00"``."""
+    """The time at which the PSU gave the consent. Example: ``"2026-11-21T09:30:00+00:00"``."""
     valid_until: Timestamp
     last_used_on: Day | None
-    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is known.
+    """The UTC day on which the client last received an access token, which is valid for an hour, or paid with a
+    one-time consent; null if no such day is known.
     Example: ``"2026-11-25"``.
     """
 
@@ -223,22 +233,24 @@ class ConsentsAnswer(TypedDict):
     consents: list[ConsentEntry]
     """The consents."""
     next: AN[CURSOR] | None
-    """Pass it as ``after`` to get the following page; null on the last. Example: ``CONSENTS_CURSOR``."""
+    """The cursor of the next page, to be sent as ``after``; null on the last page. Example: ``CONSENTS_CURSOR``."""
     has_more: bool
-    """Whether there is a following page. Example: ``true``."""
+    """Whether another page follows. Example: ``true``."""
 
 
 class EventEntry(TypedDict):
-    """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
+    """An event recorded for fetching. `body` is exactly the JSON text that is sent to an Events URL."""
 
     id: AN[64]
-    """The event's id; at an Events URL, its ``webhook-id``. Example: ``"d24c7a9be0513f86a1c45d"``."""
+    """The event's id, which is also the ``webhook-id`` of a request to an Events URL. Example:
+    ``"d24c7a9be0513f86a1c45d"``.
+    """
     type: EventType
     """The event type. Example: ``"consent.revoked"``."""
     created_at: Timestamp
-    """When the event was recorded."""
+    """The time at which the event was recorded."""
     body: str
-    """JSON: ``type``, ``timestamp`` and ``data``, as a text. Example: ``EVENT_BODY``."""
+    """A JSON object with ``type``, ``timestamp`` and ``data``, as text. Example: ``EVENT_BODY``."""
 
 
 class EventsAnswer(TypedDict):
@@ -247,9 +259,9 @@ class EventsAnswer(TypedDict):
     events: list[EventEntry]
     """The events, oldest first."""
     next: AN[EVENTS_CURSOR]
-    """Pass it as ``after`` to get the events that follow, now or later. Example: ``EVENTS_CURSOR``."""
+    """The cursor of the events that follow, now or later, to be sent as ``after``. Example: ``EVENTS_CURSOR``."""
     has_more: bool
-    """Whether there is a following page now. Example: ``false``."""
+    """Whether further events are available now. Example: ``false``."""
 
 
 StatusNumber = Annotated[Status, WithJsonSchema({"type": "integer", "enum": list(NUMBERS.meanings)})]
@@ -261,7 +273,7 @@ class StatusEntry(TypedDict):
     payment_status: StatusNumber
     """The payment's status. Example: ``4``."""
     at: Timestamp
-    """When the bank reported the status. Example: ``"2026-11-21T09:30:00+00:00"``."""
+    """The time at which the bank reported the status. Example: ``"2026-11-21T09:30:00+00:00"``."""
 
 
 class ReportedStatus(TypedDict):
@@ -273,18 +285,20 @@ class ReportedStatus(TypedDict):
     history: list[StatusEntry]
     """All statuses of the payment, oldest first."""
     outcome: NotRequired[PaymentOutcome]
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
+    """Whether the bank has the payment; present only if this is unknown, or if the bank has reported that it does not
+    have the payment.
     Example if sent: ``"unknown"``.
     """
 
 
 class OrderWithoutPayment(TypedDict):
-    """An order for which the bank named no payment."""
+    """An order for which the bank has returned no payment id."""
 
     request_id: Uuid
     """The order's X-Request-Id. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     outcome: OrderState
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
+    """The state of the order: ``pending`` while the order is waiting or being sent, ``unknown`` if the bank may have
+    the payment, ``not_accepted`` if the bank does not have the payment.
     Example: ``"unknown"``.
     """
 
@@ -295,7 +309,7 @@ class Accepted(TypedDict):
     request_id: AN[REQUEST_ID]
     """The identifier for retrieving the outcome. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
     state: Literal["queued"]
-    """Always ``queued``. Example: ``"queued"``."""
+    """The state of the call, always ``queued``. Example: ``"queued"``."""
 
 
 class AcceptedRequest(TypedDict):
@@ -306,7 +320,9 @@ class AcceptedRequest(TypedDict):
     status: HttpStatus | None
     """The HTTP status of the outcome; null until the call has finished. Example: ``200``."""
     body: Mapping[str, Any] | None
-    """The response body, also of an error; null until the call has finished. Example: ``{"funds_available": true}``."""
+    """The response body, including that of an error; null until the call has finished. Example: ``{"funds_available":
+    true}``.
+    """
 
 
 # -- To banks
@@ -328,17 +344,19 @@ class InitAuthorizationAnswer(TypedDict):
 
 
 class SaveConsentAnswer(TypedDict):
-    """The URL to which the PSU is redirected, and the token of this consent."""
+    """The URL to which the PSU is redirected, and the token of the consent."""
 
     callback_url: WebAddress
     """The URL to send the PSU's browser to, unchanged. Example: ``RETURN_URL``."""
     access_token: AN[512]
-    """The token of this consent, which webhooks carry in X-Auth-Token. Example: ``BANK_TOKEN``."""
+    """The token of the consent, which webhooks send in X-Auth-Token. Example: ``BANK_TOKEN``."""
     valid_until: Timestamp
 
 
 class BankConsent(TypedDict):
-    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
+    """The state of a consent; for an unknown consent, all other members are null, except an id that was sent in the
+    request.
+    """
 
     consent_id: str | None
     """The consent's id; null if the token does not have the format of this service's tokens.
@@ -349,15 +367,22 @@ class BankConsent(TypedDict):
     scopes: list[ScopeName] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: Timestamp | None
-    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
+    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if the
+    consent is unknown.
+    """
     ended_at: Timestamp | None
-    """When the consent was revoked; null if it was not. Example: ``"2026-11-25T16:02:11+00:00"``."""
+    """The time at which the consent was revoked; null if it was not revoked. Example: ``"2026-11-25T16:02:11+00:00"``.
+    """
     ended_by: EndedBy | None
-    """Who revoked the consent; ``service`` after the misuse of a code or refresh token. Null if it was not revoked."""
+    """The party that revoked the consent, ``service`` after the misuse of a code or refresh token; null if the consent
+    was not revoked.
+    """
 
 
 class ConsentStatesAnswer(TypedDict):
-    """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
+    """The requested consents in the order of the request: first the consents requested by token, then those requested
+    by id.
+    """
 
     consents: list[BankConsent]
     """The consents."""
@@ -367,4 +392,4 @@ class Success(TypedDict):
     """The request was successful."""
 
     status: Literal["success"]
-    """Always ``success``. Example: ``"success"``."""
+    """The status, always ``success``. Example: ``"success"``."""

@@ -1,4 +1,4 @@
-"""Payment kinds, schemes and ids (specification, Enumerations)."""
+"""Payment kinds, payment schemes and outcomes (specification, Enumerations)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ Kind = Literal["single", "bulk", "direct"]
 OrderOutcome = Literal["unknown", "accepted", "not_accepted"]
 """Whether the bank has the payment of an order."""
 PaymentOutcome = Literal["unknown", "not_accepted"]
-"""The outcome of a payment that the bank named in an unusable response, as long as it gives no status."""
+"""The outcome of a payment that the bank named in an unusable response, until the bank returns a status."""
 OrderState = Literal["pending", "unknown", "not_accepted"]
-"""The state of an order for which the bank named no payment; ``pending`` while it waits or is being sent."""
+"""The state of an order for which the bank has returned no payment id; ``pending`` while the order is waiting or being
+sent.
+"""
 SCHEME = 35
 """The maximum accepted length of a scheme name; actual names have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {
@@ -28,7 +30,7 @@ SCHEME_MEANINGS: Mapping[str, str] = {
 VERSION_1_SCHEMES = ("FPS", "BACS", "CHAPS", "SCTI", "SCT")
 VERSION_2_SCHEMES = (*VERSION_1_SCHEMES, "SWIFT")
 WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
-"""Payment kinds that cannot specify a creditor bank, which SWIFT requires."""
+"""The payment kinds that do not support SWIFT, because they cannot specify the creditor's bank."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
 
 
@@ -38,13 +40,13 @@ def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
 
 
 def possible_schemes(known: Collection[str], kind: Kind, offered: Iterable[str]) -> list[str]:
-    """The bank's schemes that are allowed in its version and for this kind of payment."""
+    """Return the bank's payment schemes that its protocol version and the kind of payment allow."""
     excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
     return [name for name in offered if name in known and name not in excluded]
 
 
 def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
-    """A payment's scheme: the requested one, or the currency's default. Raises: Refusal."""
+    """Return the requested payment scheme or, if none is requested, the currency's default scheme. Raises: Refusal."""
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
         raise refusals.SCHEME_MISSING()
@@ -57,8 +59,8 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
 def is_confirmation_url(value: object, *, local: bool) -> bool:
     """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL.
 
-    User information, which can pass for another host, is refused, and so is what browsers and servers read differently:
-    blanks, backslashes, and characters that are not printable.
+    URLs with user information are refused, because user information can look like another host. URLs with blanks,
+    backslashes or unprintable characters are refused, because browsers and servers parse them differently.
     """
     if not isinstance(value, str) or not value.isprintable() or any(each in value for each in " \\"):
         return False

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Status = int | str
-"""A status in a version's own form: a number from 0 to 4 in version 1, a four-letter code in version 2."""
+"""A payment status as a protocol version writes it: a number from 0 to 4 in version 1, a four-letter code in version 2.
+"""
 
 UNKNOWN = "UNKNOWN"
 """The neutral form of the number 0, which has no ISO 20022 code."""
@@ -27,14 +28,14 @@ _EXECUTED = ("ACSC", "ACCC")
 
 @dataclass(frozen=True, slots=True)
 class Statuses:
-    """The statuses of a version.
+    """The payment statuses of a protocol version.
 
     Attributes:
         meanings: all statuses of the version, with their meanings.
-        reported: the neutral form of each reportable status, by its text.
+        reported: the neutral form of each status that banks may report, by the text of the status.
         spelled: the version's status for each neutral form.
-        other: the version's status for all other neutral forms.
-        first: the first status if the bank's response has none.
+        other: the version's status for neutral forms that ``spelled`` does not contain.
+        first: the status of a new payment if the bank's response has no status.
     """
 
     meanings: Mapping[Status, str]
@@ -44,21 +45,21 @@ class Statuses:
     first: Status
 
     def read(self, value: object) -> str | None:
-        """The neutral form of a reported status; ``None`` if this version has no such status."""
+        """Return the neutral form of a reported status, or ``None`` if the version does not have this status."""
         if isinstance(value, bool) or not isinstance(value, int | str):
             return None
         return self.reported.get(str(value))
 
     def write(self, neutral: str) -> Status:
-        """The version's status for a neutral form."""
+        """Return the version's status for a neutral form."""
         return self.spelled.get(neutral, self.other)
 
     def first_status(self, answered: object) -> Status:
-        """A new payment's status from the bank's response, or the default if it is missing or unknown."""
+        """Return a new payment's status from the bank's response, or the default for a missing or unknown status."""
         return answered if isinstance(answered, str) and answered in self.meanings else self.first
 
     def is_final(self, status: object) -> bool:
-        """Whether nothing changes after this status, except that ``ACSC`` may become ``ACCC``."""
+        """Whether the status is final. The only change that a final status allows is from ``ACSC`` to ``ACCC``."""
         return self.read(status) in _AFTER_FINAL
 
     def is_executed(self, status: object) -> bool:
@@ -66,7 +67,7 @@ class Statuses:
         return self.read(status) in _EXECUTED
 
     def may_follow(self, current: Status, new: Status) -> bool:
-        """Whether a status transition is allowed: final statuses are kept; otherwise the latest report wins."""
+        """Whether a payment's status may change from ``current`` to ``new``. A status that is not final may change."""
         before, after = self.read(current) or "", self.read(new)
         return new != current and after in _AFTER_FINAL.get(before, {after})
 
@@ -96,7 +97,7 @@ NUMBERS = Statuses(
     other=1,
     first=1,
 )
-"""Version 1: numbers."""
+"""The payment statuses of version 1, which are numbers."""
 CODES = Statuses(
     meanings=_CODES,
     reported={**_NEUTRAL_NUMBERS, **{str(code): str(code) for code in _CODES}},
@@ -104,4 +105,6 @@ CODES = Statuses(
     other="RCVD",
     first="RCVD",
 )
-"""Version 2: ISO 20022 codes. Banks may also report numbers, because the specification gives the type as N."""
+"""The payment statuses of version 2, which are ISO 20022 codes. Banks may also report numbers, because the
+specification gives the type as N.
+"""

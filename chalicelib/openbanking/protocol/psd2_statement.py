@@ -1,8 +1,8 @@
 """The PSD2 statement of a certificate in ASN.1 (ETSI TS 119 495, annex A; RFC 3739, section 3.2.6).
 
-``cryptography`` decodes what these classes declare, so that no ASN.1 library is needed besides it. Its classes declare
-sequences with named members only; the extension is a sequence of any length and therefore decoded as the only member
-of another.
+``cryptography`` decodes the structures that these classes declare, so no other ASN.1 library is needed. Its classes can
+declare only sequences with named members. The extension is a sequence of any length, so it is decoded as the only
+member of another sequence.
 """
 
 from __future__ import annotations
@@ -52,13 +52,15 @@ class _OneStatement:
 
 @asn1.sequence
 class _Wrapped:
-    """``qcStatements`` inside another sequence; a statement is an object identifier and, optionally, anything."""
+    """``qcStatements`` inside another sequence. Each statement is an object identifier and an optional value of any
+    type.
+    """
 
     statements: list[list[asn1.TLV]]
 
 
 def read_roles(pem: str) -> frozenset[Role]:
-    """The roles in all PSD2 statements of a certificate, without unknown ones. Raises: InvalidCertificate."""
+    """Return the roles in all PSD2 statements of a certificate, without unknown roles. Raises: InvalidCertificate."""
     certificate = load_certificate(pem)
     try:
         statements = _psd2_statements(certificate)
@@ -68,9 +70,9 @@ def read_roles(pem: str) -> frozenset[Role]:
 
 
 def encode_statement(roles: Iterable[Role], authority_name: str, authority_id: str) -> bytes:
-    """The DER encoding of the extension ``qcStatements`` with a PSD2 statement, for certificates of a test CA.
+    """Return the DER encoding of the extension ``qcStatements`` with a PSD2 statement, for certificates of a test CA.
 
-    ``authority_name`` and ``authority_id`` are those of the competent authority, such as ``Financial Conduct
+    ``authority_name`` and ``authority_id`` identify the competent authority, for example ``Financial Conduct
     Authority`` and ``GB-FCA``.
     """
     stated = [_RoleOfPsp(oid=_OIDS[role], name=role) for role in roles]

@@ -1,6 +1,6 @@
-"""The PSU's headers: what a TPP tells the bank about the PSU's device and connection (Berlin Group, NextGenPSD2).
+"""The PSU headers, in which a TPP describes the PSU's device and connection to the bank (Berlin Group, NextGenPSD2).
 
-A request without ``PSU-IP-Address`` is unattended: the PSU has not asked for it (RTS on SCA, Article 36(5)).
+A request without ``PSU-IP-Address`` is unattended: the PSU has not asked for the data (RTS on SCA, Article 36(5)).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class PsuHeader:
     """A header about the PSU.
 
     Attributes:
-        name: as it is sent to the bank.
+        name: the header's name in requests to the bank.
         longest: the maximum length of a value.
-        form: what a value must be, for people.
-        pattern: what a whole value must match; ``None`` for an IP address.
+        form: a description of valid values for error messages.
+        pattern: the regular expression for a whole value; ``None`` for an IP address.
     """
 
     name: str
@@ -44,7 +44,7 @@ class PsuHeader:
     pattern: str | None
 
     def read(self, value: str) -> str | None:
-        """The value to pass on; ``None`` if it has another form."""
+        """Return the value to pass on to the bank, or ``None`` if the value is invalid."""
         if len(value) > self.longest:
             return None
         fits = _is_address(value) if self.pattern is None else re.fullmatch(self.pattern, value)
@@ -53,7 +53,7 @@ class PsuHeader:
 
 @dataclass(frozen=True)
 class PsuContext:
-    """The PSU's ``headers`` in a request, by name; personal data, which must not be logged."""
+    """The PSU headers of a request, by name. The values are personal data and must not be logged."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -63,12 +63,14 @@ class PsuContext:
         return ADDRESS in self.headers
 
     def as_members(self) -> dict[str, Any]:
-        """The members of a stored call."""
+        """Return the headers as members of a stored call."""
         return {"psu_headers": dict(self.headers)}
 
     @classmethod
     def from_members(cls, members: Mapping[str, Any]) -> Self:
-        """Read a stored call; those stored by earlier versions of the service have only the address."""
+        """Read the headers from a stored call. Calls stored by earlier versions of the service have only the IP
+        address.
+        """
         if "psu_headers" in members:
             return cls(members["psu_headers"])
         address = members.get("psu_address")
@@ -76,14 +78,15 @@ class PsuContext:
 
 
 UNATTENDED = PsuContext()
-"""No PSU is present."""
+"""The context of a request without a PSU."""
 
 
 def read_psu(headers: Mapping[str, str], repeated: Collection[str] = ()) -> PsuContext:
-    """The PSU's headers in a request, given by lower-case name; ``repeated`` names those that were sent more than once.
+    """Read the PSU headers from a request's headers, which have lower-case names. ``repeated`` contains the names of
+    headers that were sent more than once.
 
     Raises:
-        Refusal: headers have the wrong form. It names the headers and their forms, never their values.
+        Refusal: a PSU header is invalid. The message has the header's name and valid form, never its value.
     """
     given = [(row, headers[name]) for name, row in _BY_NAME.items() if name in headers]
     if not given:
@@ -104,7 +107,7 @@ def _problems(found: Mapping[str, str | None], repeated: Collection[str]) -> Ite
 
 
 def _is_address(value: str) -> bool:
-    """Whether ``value`` is an IP address without a zone, which is free text."""
+    """Whether ``value`` is an IP address without a zone. A zone may contain any text."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:

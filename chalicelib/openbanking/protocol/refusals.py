@@ -1,7 +1,8 @@
 """All refusals: fault (which determines code and status), message, and further response members.
 
-To refuse a request, call a row: ``raise refusals.STATE_USED()``. Documents and tests use the codes and messages of the
-same rows. For members that do not match their model, see ``errors``.
+Each refusal is a ``RefusalRow``. To refuse a request, call the row and raise the result: ``raise
+refusals.STATE_USED()``. Documents and tests use the codes and messages of the rows. For members that do not match their
+model, see ``errors``.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ class RefusalRow:
         """Build the refusal to raise.
 
         Args:
-            hint: appended to the sentence after a semicolon.
+            hint: text that is appended to the sentence after a semicolon.
             reason: the only detail, such as the bank's own text.
-            oauth_error, retry_after: override the row's.
-            values: for the sentence's placeholders.
+            oauth_error, retry_after: replace the values of the row.
+            values: the values for the sentence's placeholders.
         """
         sentence = self.sentence.format(**values)
         return Refusal(
@@ -109,7 +110,7 @@ CLIENT_MISSING = RefusalRow(
     oauth_error="invalid_client",
     challenge="basic",
 )
-"""No Client ID."""
+"""The request has no Client ID."""
 CLIENT_UNKNOWN = _client("no active client has this Client ID")
 """The Client ID is unknown or not active."""
 CLIENT_CONTRADICTORY = _client("the request contains two different values for the {part}")
@@ -123,40 +124,40 @@ CLIENT_PROVES_NOTHING = _client(
 ASSERTION_WRONG = RefusalRow(
     Fault.WRONG_CREDENTIALS, "the client assertion is missing or not valid", oauth_error="invalid_client"
 )
-"""The client assertion is missing, expired, used before, wrongly signed or not for this service, or was sent for a
-client with another method.
+"""The client assertion is missing, expired, used before, wrongly signed or for another service, or the client uses
+another authentication method.
 """
 TPP_CERTIFICATE_WRONG = RefusalRow(
     Fault.NO_CERTIFICATE,
     "the client certificate is missing, is not accepted, or lacks a PSD2 role that the request needs",
     oauth_error="invalid_client",
 )
-"""The client certificate that the client's record demands is missing, expired, revoked, of an unknown authority or
-another client's, or lacks the PSD2 role for the scopes.
+"""The client certificate that the client's record requires is missing, expired or revoked, is from an unknown
+authority, belongs to another client, or lacks the PSD2 role for the scopes.
 """
 _PROOF = "the DPoP proof is missing or not valid"
 _NONCE = "the DPoP proof must contain the nonce in the header DPoP-Nonce"
 CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
 BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
-"""No bearer."""
+"""The request has no bearer."""
 BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
 PAYMENT_BEARER_MISSING = _bearer("send a bearer token of the consent used to order this payment")
 REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent used for this request")
-"""The call was made with a bearer, but this request has none."""
+"""The deferred call was made with a bearer, but the request for its outcome has none."""
 BEARER_INVALID = _bearer(
     "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
 )
-"""The bearer is unknown, expired, revoked or spent, belongs to another client, or is bound to a key of which the
+"""The bearer is unknown, expired, revoked or spent, belongs to another client, or is bound to a key for which the
 request has no proof.
 """
 PROOF_WRONG = _bearer(_PROOF, "invalid_dpop_proof")
-"""The DPoP proof is missing, too old, used before, wrongly signed, or for another request or token."""
+"""The DPoP proof is missing, too old, used before or wrongly signed, or was made for another request or token."""
 PROOF_WRONG_FOR_TOKEN = _request(_PROOF, "invalid_dpop_proof")
-"""The DPoP proof is missing, too old, used before, wrongly signed, or for another request."""
+"""The DPoP proof is missing, too old, used before or wrongly signed, or was made for another request."""
 NONCE_NEEDED = _bearer(_NONCE, "use_dpop_nonce")
-"""The DPoP proof needs a nonce, or a newer one: repeat the request with that of the header DPoP-Nonce."""
+"""The DPoP proof has no nonce, or an outdated nonce: repeat the request with the nonce in the header DPoP-Nonce."""
 NONCE_NEEDED_FOR_TOKEN = _request(_NONCE, "use_dpop_nonce")
-"""The DPoP proof needs a nonce, or a newer one: repeat the request with that of the header DPoP-Nonce."""
+"""The DPoP proof has no nonce, or an outdated nonce: repeat the request with the nonce in the header DPoP-Nonce."""
 BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU must authorize again", "invalid_token")
 """The bearer's one-time consent has been used for a payment."""
 
@@ -169,17 +170,17 @@ CALL_LIMIT_REACHED = RefusalRow(
 # -- TPPs: calls
 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
-"""A query parameter was sent, but the call has none."""
+"""A query parameter was sent, but the call does not accept any."""
 CURSOR_INVALID = RefusalRow(
     Fault.PARAMETER,
     "after is not the next of a page of this client's consents",
     details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
 )
-"""after is not the ``next`` of an earlier response to this client."""
+"""after is not a ``next`` value from an earlier response to this client."""
 EVENTS_CURSOR_INVALID = RefusalRow(
     Fault.PARAMETER, "after is not the next of a page of this client's events", details=CURSOR_INVALID.details
 )
-"""after is not the ``next`` of an earlier response to this client."""
+"""after is not a ``next`` value from an earlier response to this client."""
 PSU_HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the PSU's headers are not valid: {problems}")
 """A header about the PSU is not valid."""
 ACCESS_EXCEEDED = RefusalRow(
@@ -201,12 +202,12 @@ CONSENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this consent
 """The bank of the consent is no longer reachable."""
 PAYMENT_BANK_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank of this payment can no longer be reached")
 PAYMENT_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "this client has no payment with this id at this bank")
-"""This client has no such payment at this bank."""
+"""The client has no payment with this identifier at this bank."""
 PAYMENT_GONE = RefusalRow(Fault.UNKNOWN_RESOURCE, "the payment no longer exists")
 REQUEST_UNKNOWN = RefusalRow(
     Fault.UNKNOWN_RESOURCE, "this caller has no request with this id, or it is more than a day old"
 )
-"""The caller has no such request, or it is more than a day old."""
+"""The caller has no deferred request with this id, or the request is more than a day old."""
 OUTCOME_LOST = RefusalRow(Fault.INTERNAL, "the outcome of this request could not be stored")
 
 # -- TPPs: authorization requests
@@ -223,12 +224,14 @@ SCOPES_EMPTY = _scopes("scopes must not be empty")
 SCOPES_REPEATED = _scopes("scopes must not contain duplicates")
 SCOPES_NOT_PROVIDED = _scopes("this bank does not provide all of the scopes: see GET /tpp/scope")
 SCOPES_OF_NO_VERSION = _scopes("no version of the bank protocol has all of the scopes")
-"""No bank is named, and no version of the bank protocol has all of the scopes."""
+"""The request names no bank, and no version of the bank protocol has all of the requested scopes."""
 ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is allowed with payment scopes only", "invalid_scope")
 CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
 """code_challenge is missing: it is mandatory in production, and for a client with the profile ``fapi2``."""
 REDIRECT_URI_MISSING = _request("redirect_uri is required")
-"""redirect_uri is missing, which the request named, or which a client with the profile ``fapi2`` must send."""
+"""redirect_uri is missing: it is mandatory if the authorization request contained it, and for a client with the profile
+``fapi2``.
+"""
 REQUEST_NOT_PUSHED = _request("this client must push its authorization requests: POST /oauth/par")
 """The client must push its authorization requests (RFC 9126)."""
 REQUEST_URI_INVALID = _request("the request_uri is unknown, expired, already used, or another client's")
@@ -327,16 +330,16 @@ BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AU
 # -- Banks: authentication
 
 BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
-"""No X-Api-Key."""
+"""The request has no X-Api-Key."""
 BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
 """X-Api-Key does not belong to a bank."""
 OTHER_VERSION = RefusalRow(Fault.OTHER_VERSION, "this bank is registered for {version}")
-"""The bank is registered for the other version."""
+"""The bank is registered for another protocol version."""
 CERTIFICATE_WRONG = RefusalRow(
     Fault.NO_CERTIFICATE, "the client certificate is missing, is not the bank's, or is not accepted"
 )
-"""The client certificate that the bank's record demands is missing, expired, revoked, of an unknown authority or not
-the bank's.
+"""The client certificate that the bank's record requires is missing, expired or revoked, is from an unknown authority,
+or does not belong to the bank.
 """
 SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is required")
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
@@ -358,9 +361,9 @@ TPP_GONE = RefusalRow(Fault.TPP_GONE, "the TPP of this request is no longer acti
 APPROVED_SCOPES_WRONG = RefusalRow(
     Fault.SCOPES_NOT_CORRECT, "scopes must be a list of this version's scopes without duplicates"
 )
-"""scopes is empty, contains a duplicate, or contains a scope of the other version."""
+"""scopes is empty, contains a duplicate, or contains a scope of another protocol version."""
 APPROVED_SCOPES_OTHER = RefusalRow(Fault.WRONG_SCOPES, "the approved scopes must match the requested scopes exactly")
-"""The approved scopes differ from those requested."""
+"""The approved scopes differ from the requested scopes."""
 ACCOUNTS_MISSING = RefusalRow(Fault.ACCOUNTS_MISSING, "account scopes require ibans, account_ids or account_numbers")
 """Account scopes were approved without an account."""
 CONSENT_SAVED_BEFORE = RefusalRow(Fault.DUPLICATE_STATE, "a consent has already been saved for this request")

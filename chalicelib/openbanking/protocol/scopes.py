@@ -1,6 +1,6 @@
-"""Scopes: the permissions that PSUs can grant (specification, Scopes). Each version declares its own.
+"""Scopes: the permissions that PSUs can grant (specification, Scopes). Each protocol version declares its own scopes.
 
-Each has a service, which takes a role of a payment service provider (ETSI TS 119 495, section 5.1).
+Each scope belongs to a service, which requires a role of a payment service provider (ETSI TS 119 495, section 5.1).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Scope:
 
 
 ROLES_BY_SERVICE: Mapping[Service, Role] = {"AISP": "PSP_AI", "PISP": "PSP_PI", "CBPII": "PSP_IC"}
-"""The role that each service takes. PSP_AS, which is that of banks, covers none."""
+"""The role that each service requires. No service requires PSP_AS, the role of banks."""
 
 
 def missing_roles(roles: Iterable[Role], services: Iterable[Service]) -> set[Role]:
-    """The roles that ``services`` take and that are not among ``roles``."""
+    """Return the roles that ``services`` require and that ``roles`` does not contain."""
     return {ROLES_BY_SERVICE[service] for service in services} - set(roles)

@@ -1,4 +1,4 @@
-"""The TPPs' authorization calls, with this service's member names and those of RFC 6749."""
+"""Request models of TPPs' authorization calls, with this service's member names and the names in RFC 6749."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,9 +18,9 @@ ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
 """The stored status of a consent."""
 ConsentState = Literal["authorised", "expired", "revoked", "spent"]
-"""The state of a consent: its status, or ``expired`` if it is authorised and past its end."""
+"""The state of a consent: its status, or ``expired`` if an authorised consent has expired."""
 EndedBy = Literal["tpp", "bank", "operator", "service"]
-"""Who revoked a consent."""
+"""The parties that can revoke a consent."""
 EventType = Literal[
     "consent.authorised",
     "consent.cancelled",
@@ -37,33 +37,33 @@ ASSERTION = 16_384
 REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
 CURSOR = 256
-"""The maximum length of the ``next`` of a page."""
+"""The maximum length of a page's ``next`` value."""
 EVENTS_CURSOR = 4096
-"""The maximum length of the ``next`` of a page of events, which also names events."""
+"""The maximum length of the ``next`` value of a page of events, which also contains event ids."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class AuthorizationParameters(Message):
-    """An authorization request in OAuth's calls; without ``bic``, the user chooses the bank."""
+    """The parameters of an OAuth authorization request; without ``bic``, the user chooses the bank."""
 
     bic: Bic | None = None
     """The bank's BIC; without it, the PSU chooses the bank. Example: ``"DEMODEF1"``."""
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
     """The scopes that the PSU is asked to approve. Example: ``["accounts"]``."""
     redirect_uri: AN[2048] | None = None
-    """Must equal one of the client's Callback URLs, character for character.
+    """The URL to which the PSU returns; it must equal one of the client's Callback URLs, character for character.
     Example if sent: ``"https://tpp.example.com/callback"``.
     """
     state: AN[512] | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent.
+    """A value that is returned in the callback and generated when absent; the client must not have used it before.
     Example if sent: ``"lVZ1uF2wC8mJr0d6oKxq3A"``.
     """
     code_challenge: AN[128] | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production).
+    """The PKCE code challenge: the verifier's SHA-256 hash in base64url, 43 characters; mandatory in production.
     Example if sent: ``CHALLENGE``.
     """
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge. Example if sent: ``"S256"``."""
+    """The PKCE method that produced the challenge. Example if sent: ``"S256"``."""
     consent_type: ConsentType = "reusable"
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     dpop_jkt: AN[43] | None = None
@@ -87,10 +87,10 @@ class AuthorizationParameters(Message):
 
 
 class ChosenBank(Message):
-    """What the page for choosing a bank adds to an authorization request that names none."""
+    """The member that the bank selection page adds to an authorization request without ``bic``."""
 
     chosen_bic: Bic | None = None
-    """Added by the page on which the PSU chooses the bank; ignored if the client names it.
+    """The BIC of the bank that the PSU chose on the bank selection page; ignored if the client sent ``bic``.
     Example if sent: ``"DEMODEF1"``.
     """
 
@@ -103,14 +103,16 @@ class AuthorizeRequest(AuthorizationParameters):
 
 
 class ClientMembers(Message):
-    """The members by which a client authenticates in a body (RFC 6749 §2.3.1, RFC 7521 §4.2)."""
+    """The members with which a client authenticates in a request body (RFC 6749 §2.3.1, RFC 7521 §4.2)."""
 
     client_id: AN[64] | None = None
     """The Client ID, if no header contains it. Example if sent: ``"4f1c2b7a9d8e6f503a1b2c"``."""
     client_secret: AN[128] | None = None
-    """The client's secret, if its method is a secret. Example if sent: ``RANDOM``."""
+    """The client's secret, if the client authenticates with a secret. Example if sent: ``RANDOM``."""
     client_assertion_type: AN[128] | None = None
-    """Mandatory with ``client_assertion``: its only value. Example if sent: ``ASSERTION_TYPE``."""
+    """The type of the client assertion, which has only one possible value; mandatory with ``client_assertion``. Example
+    if sent: ``ASSERTION_TYPE``.
+    """
     client_assertion: AN[ASSERTION] | None = None
     """A signed assertion, if the client's method is ``private_key_jwt`` (RFC 7523). Example if sent: ``ASSERTION``."""
 
@@ -127,13 +129,18 @@ class TokenRequest(ClientMembers):
     refresh_token: AN[512] | None = None
     """The latest refresh token, which is exchanged for a new pair of tokens. Example if sent: ``REFRESH_TOKEN``."""
     redirect_uri: AN[2048] | None = None
-    """That of the authorization request; mandatory if ``GET /oauth/authorize`` or a pushed request named it.
+    """The ``redirect_uri`` of the authorization request; mandatory if ``GET /oauth/authorize`` or a pushed request
+    contained it.
     Example if sent: ``"https://tpp.example.com/callback"``.
     """
     code_verifier: AN[128] | None = None
-    """PKCE: the verifier; required if, and only if, the request had a challenge. Example if sent: ``VERIFIER``."""
+    """The PKCE code verifier; required if, and only if, the authorization request had a challenge. Example if sent:
+    ``VERIFIER``.
+    """
     scope: AN[1024] | None = None
-    """Accepted but ignored: tokens have the scopes of their consent. Example if sent: ``"accounts"``."""
+    """A parameter that is accepted but ignored: tokens have the scopes of their consent. Example if sent:
+    ``"accounts"``.
+    """
 
     @model_validator(mode="after")
     def one_credential(self) -> Self:
@@ -148,32 +155,32 @@ class TokenRequest(ClientMembers):
 
 
 class RevokeRequest(ClientMembers):
-    """``POST /tpp/token/revoke`` (RFC 7009)."""
+    """The body of ``POST /tpp/token/revoke`` (RFC 7009)."""
 
     token: AN[512]
     """An access or refresh token. Example: ``REFRESH_TOKEN``."""
     token_type_hint: AN[64] | None = None
-    """Ignored. Example if sent: ``"refresh_token"``."""
+    """A hint that is accepted but ignored. Example if sent: ``"refresh_token"``."""
 
 
 class IntrospectionRequest(ClientMembers):
-    """``POST /oauth/introspect`` (RFC 7662)."""
+    """The body of ``POST /oauth/introspect`` (RFC 7662)."""
 
     token: AN[512]
     """An access or refresh token."""
     token_type_hint: AN[64] | None = None
-    """Ignored. Example if sent: ``"refresh_token"``."""
+    """A hint that is accepted but ignored. Example if sent: ``"refresh_token"``."""
 
 
 class ScopeQuery(Message):
-    """``GET /tpp/scope``."""
+    """The query of ``GET /tpp/scope``."""
 
     bic: Bic
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
 
 
 class PaymentStatusQuery(Message):
-    """``GET /tpp/payment_status``, by payment_id or by the order's X-Request-Id.
+    """The query of ``GET /tpp/payment_status``, by payment_id or by the order's X-Request-Id.
 
     ``bic`` is the bank of a direct payment, which has no bearer.
     """
@@ -181,7 +188,7 @@ class PaymentStatusQuery(Message):
     payment_id: AN[LONGEST_PAYMENT_ID] | None = None
     """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
     request_id: Uuid | None = None
-    """The order's X-Request-Id, in place of the payment_id.
+    """The order's X-Request-Id, to be sent instead of payment_id.
     Example if sent: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``.
     """
     bic: Bic | None = None
@@ -197,7 +204,9 @@ class PaymentStatusQuery(Message):
 def _one_of(
     known: Callable[[], frozenset[str]], longest: int, description: str, spelled: Callable[[str], str] = str
 ) -> FormRule:
-    """One of the ``known`` names, after ``spelled`` has put what was given into their spelling."""
+    """Return the rule for a value that must be one of the ``known`` names. ``spelled`` converts the input to the
+    spelling of these names.
+    """
 
     def check(given: str) -> str:
         name = spelled(given)
@@ -227,25 +236,25 @@ _SCHEME_RULE = _one_of(_scheme_names, SCHEME, "A payment scheme, in capitals or 
 
 
 class BankSearchQuery(Message):
-    """A page of the banks of a country, or of those that are named so; ``q`` is part of a name or BIC."""
+    """A search for a page of banks, optionally by country and by ``q``, a part of a name or BIC."""
 
     page: Whole[1_000_000] = 1
     """The page number. Example: ``1``."""
     country: Annotated[str, _COUNTRY_RULE] | None = None
-    """Only banks of this country (ISO 3166-1, two letters in any case). Example if sent: ``"DE"``."""
+    """The country of the banks to return (ISO 3166-1, two letters in any case). Example if sent: ``"DE"``."""
     q: AN[64] | None = None
-    """Only banks whose name or BIC contains this text, in any case. Example if sent: ``"demo"``."""
+    """A text that the name or BIC of the banks to return contains, in any case. Example if sent: ``"demo"``."""
 
 
 class BanksQuery(BankSearchQuery):
-    """``GET /tpp/banks``: the banks that match all filters."""
+    """The query of ``GET /tpp/banks``, which returns the banks that match all filters."""
 
     limit: Whole[100] = 20
     """The maximum number of banks per page. Example: ``20``."""
     scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
-    """Only banks that provide this scope. Example if sent: ``"accounts"``."""
+    """A scope that the banks to return provide. Example if sent: ``"accounts"``."""
     scheme: Annotated[str, _SCHEME_RULE] | None = None
-    """Only banks that offer this payment scheme. Example if sent: ``"SCTI"``."""
+    """A payment scheme that the banks to return offer. Example if sent: ``"SCTI"``."""
 
 
 class BankPath(Message):
@@ -256,23 +265,25 @@ class BankPath(Message):
 
 
 class ConsentsQuery(Message):
-    """``GET /tpp/consents``; ``after`` is the ``next`` of the page before."""
+    """The query of ``GET /tpp/consents``; ``after`` is the ``next`` value of the previous page."""
 
     bic: Bic | None = None
-    """Only consents at this bank; also at one that is no longer reachable."""
+    """The BIC of the bank whose consents are returned; the bank may be unreachable."""
     status: ConsentState | None = None
-    """Only consents in this state."""
+    """The state of the consents to return."""
     after: AN[CURSOR] | None = None
-    """The ``next`` of the page before; omit it for the first page. Example if sent: ``CONSENTS_CURSOR``."""
+    """The ``next`` value of the previous page; omit it for the first page. Example if sent: ``CONSENTS_CURSOR``."""
     limit: Whole[100] = 20
     """The maximum number of consents per page."""
 
 
 class EventsQuery(Message):
-    """``GET /tpp/events``; ``after`` is the ``next`` of the page before."""
+    """The query of ``GET /tpp/events``; ``after`` is the ``next`` value of the previous page."""
 
     after: AN[EVENTS_CURSOR] | None = None
-    """The ``next`` of the page before; omit it to begin with the oldest event. Example if sent: ``EVENTS_CURSOR``."""
+    """The ``next`` value of the previous page; omit it to begin with the oldest event. Example if sent:
+    ``EVENTS_CURSOR``.
+    """
     limit: Whole[100] = 20
     """The maximum number of events per page."""
 
@@ -288,4 +299,4 @@ NOT_SUPPORTED: Mapping[str, FrontDoorError] = {
 """Unsupported parameters that would change the request, with their errors (OpenID Connect Core §3.1.2.6)."""
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {"scopes": (Fault.SCOPES_MISSING, Fault.SCOPES_NOT_CORRECT)}
-"""Members that have their own error codes: one if missing, one if invalid."""
+"""The members with their own error codes: one code for a missing member, one for an invalid member."""

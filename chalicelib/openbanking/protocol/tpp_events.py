@@ -1,7 +1,7 @@
 """Events to TPPs, sent to a client's Events URL (Standard Webhooks), or fetched by the client.
 
-An event has ``type``, ``timestamp`` (when it occurred) and ``data``, which is one of the types below. Members without a
-value are omitted.
+An event has ``type``, ``timestamp`` (the time of the event) and ``data``, whose type is declared in this module.
+Members without a value are omitted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EXPIRING_SECONDS = 7 * 24 * 3600
-"""Seconds before a consent's expiry at which ``consent.expiring`` is sent."""
+"""The number of seconds before a consent's expiry at which ``consent.expiring`` is sent."""
 
 
 class ConsentAuthorised(TypedDict):
@@ -31,7 +31,7 @@ class ConsentAuthorised(TypedDict):
     consent_type: ConsentType
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     valid_until: Timestamp
-    """The end of the consent and of all its tokens. Example: ``"2027-05-20T09:30:00+00:00"``."""
+    """The time at which the consent and all its tokens expire. Example: ``"2027-05-20T09:30:00+00:00"``."""
 
 
 class ConsentCancelled(TypedDict):
@@ -44,16 +44,17 @@ class ConsentCancelled(TypedDict):
     Example: ``"access_denied"``.
     """
     error_description: AN[256]
-    """The reason why no consent was given, for people. Example: ``"The customer declined"``."""
+    """A human-readable reason why no consent was given. Example: ``"The customer declined"``."""
 
 
 class ConsentRevoked(TypedDict):
-    """A consent was ended by `revoked_by`: its tokens are no longer accepted."""
+    """A consent was revoked by the party in `revoked_by`; the consent's tokens are no longer accepted."""
 
     consent_id: str
     bic: AN[11]
     revoked_by: EndedBy
-    """Who ended the consent; ``service`` after the misuse of a code or refresh token. Example: ``"bank"``."""
+    """The party that revoked the consent; ``service`` after the misuse of a code or refresh token. Example: ``"bank"``.
+    """
 
 
 class ConsentEnding(TypedDict):
@@ -62,7 +63,7 @@ class ConsentEnding(TypedDict):
     consent_id: str
     bic: AN[11]
     valid_until: Timestamp
-    """The end of the consent. Example: ``"2026-11-28T09:30:00+00:00"``."""
+    """The time at which the consent expires. Example: ``"2026-11-28T09:30:00+00:00"``."""
 
 
 class PaymentStatusChanged(TypedDict):
@@ -80,10 +81,10 @@ class PaymentStatusChanged(TypedDict):
 
 
 class TestEvent(TypedDict):
-    """Sent on request, to test an Events URL."""
+    """An event that is sent on request, to test an Events URL."""
 
     message: str
-    """A message. Example: ``"This is a test."``."""
+    """The text of the test message. Example: ``"This is a test."``."""
 
 
 EventData = ConsentAuthorised | ConsentCancelled | ConsentRevoked | ConsentEnding | PaymentStatusChanged | TestEvent

@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.fields import AN, A, Iban, N, Text, Whole
 
 
 class AccountRequest(Message):
-    """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
+    """The request of ``/account`` and ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
     """The account's IBAN. Example if sent: ``"GB10DEMO04000431926801"``."""
@@ -30,7 +30,7 @@ class Account(OpenMessage):
     """An account of the PSU."""
 
     id: BankNumber[20]
-    """The bank's identifier. Example: ``"1031926801"``."""
+    """The bank's identifier of the account. Example: ``"1031926801"``."""
     name: Text[50]
     """The account's name. Example: ``"Everyday Account"``."""
     iban: AN[34]
@@ -76,7 +76,9 @@ class BalancesAnswer(OpenMessage):
 
 
 def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
-    """Convert a single account to a list: the specification's table has a list, its sample a single ``account``."""
+    """Convert a single ``account`` to a list. The specification's table has a list, but its sample has a single
+    account.
+    """
     found = answer.get("accounts", answer.get("account"))
     if not isinstance(found, dict | list):
         return answer
@@ -85,14 +87,14 @@ def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 class PaymentRequest(Message):
-    """``/account_payment``."""
+    """The request of ``/account_payment``."""
 
     payment_id: AN[LONGEST_ID]
     """The payment's identifier at the bank. Example: ``"31926801261103"``."""
 
 
 class PaymentParty(OpenMessage):
-    """``sender_data`` or ``receiver_data`` of a payment."""
+    """The sender or receiver of a payment, in ``sender_data`` or ``receiver_data``."""
 
     iban: AN[34] | None = None
     """The account's IBAN."""
@@ -113,7 +115,7 @@ class PaymentParty(OpenMessage):
 
 
 class PartyWithCurrency(PaymentParty):
-    """A party with a mandatory currency: all senders and, in lists, all receivers."""
+    """A sender or receiver with a mandatory currency: all senders and, in lists, all receivers."""
 
     currency: AN[3]
     """The currency."""
@@ -177,7 +179,7 @@ class PaymentAnswer(OpenMessage):
 
 
 class PaymentsRequest(AccountRequest):
-    """``/account_payments``: a page of an account's payments."""
+    """The request of ``/account_payments`` for a page of an account's payments."""
 
     record_count: Whole[100] = 100
     """The maximum number of payments per page."""
@@ -204,7 +206,7 @@ class PaymentsAnswer(OpenMessage):
 
 
 def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
-    """Convert ``paginator`` to an object; the specification's table has a list."""
+    """Convert ``paginator`` to an object, because the specification's table has a list."""
     entries = answer.get("paginator")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return answer

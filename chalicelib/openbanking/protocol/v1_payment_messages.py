@@ -44,7 +44,7 @@ class Address(Message):
     town_name: Name[50] | None = None
     """The town. Example: ``"Berlin"``."""
     post_code: AN[10] | None = None
-    """Postal code. Example: ``"SW1A 1AA"``."""
+    """The postal code. Example: ``"SW1A 1AA"``."""
 
 
 class SingleAddress(Address):
@@ -114,7 +114,7 @@ class Receiver(InCurrency):
 
 
 class DirectPayment(Receiver):
-    """``/direct_payment_initiation``."""
+    """The request of ``/direct_payment_initiation``."""
 
     callback_url: WebAddress
     """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback URLs.
@@ -125,7 +125,7 @@ class DirectPayment(Receiver):
 
 
 class SinglePayment(DirectPayment):
-    """``/payment_initiation``; without ``sender_iban``, the PSU selects an account at the bank."""
+    """The request of ``/payment_initiation``; without ``sender_iban``, the PSU selects an account at the bank."""
 
     sender_iban: Iban | None = None
     """The payer's account; if absent, the PSU chooses one at the bank. Example: ``"GB10DEMO04000431926801"``."""
@@ -148,7 +148,7 @@ class Total(InCurrency):
 
 
 class BulkPayment(Message):
-    """``/bulk_payment_initiation``: up to 1000 payments in the currency of the sender's account."""
+    """The request of ``/bulk_payment_initiation``: up to 1000 payments in the currency of the sender's account."""
 
     sender_iban: Iban
     """The payer's account."""
@@ -205,7 +205,7 @@ class FundsAmount(InCurrency):
 
 
 class FundsRequest(Message):
-    """``/funds_confirmations``: whether the account covers an amount."""
+    """The request of ``/funds_confirmations`` to check whether the account covers an amount."""
 
     account: FundsAccount
     """The account."""
@@ -225,7 +225,7 @@ class FundsAnswer(OpenMessage):
 
 
 def funds_available(request: Mapping[str, Any], answer: Mapping[str, Any]) -> FundsConfirmation:
-    """Convert either form of the bank's response to ``{"funds_available"}``. Raises: UnusableAnswer."""
+    """Convert the bank's response, a decision or a balance, to ``{"funds_available"}``. Raises: UnusableAnswer."""
     said = answer.get("funds_available")
     if said is not None:
         if not isinstance(said, bool):

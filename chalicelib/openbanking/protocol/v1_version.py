@@ -22,23 +22,23 @@ from chalicelib.openbanking.protocol.webhooks import (
 
 
 def snake_case(name: str) -> str:
-    """The spelling of version 1: names unchanged."""
+    """Return the name unchanged, because version 1 uses snake_case."""
     return name
 
 
 def scheme_of_request(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """A single payment has its own scheme."""
+    """Yield a single payment, which has its own scheme, and its currency."""
     yield request, request["currency"]
 
 
 def schemes_of_payments(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each payment in a bulk payment has its own scheme."""
+    """Yield each payment in a bulk payment, which has its own scheme, and the payment's currency."""
     for payment in request["payments"]:
         yield payment, payment["currency"]
 
 
 def is_later_page(request: Mapping[str, Any]) -> bool:
-    """Pages of an account's payments are numbered."""
+    """Whether a request for an account's payments is for a page after the first."""
     return bool(request["current_page"] > 1)
 
 
@@ -51,7 +51,9 @@ PAYMENT_INIT = Scope("payment.init", "PISP", "payment initiation")
 FUNDS_CONFIRMATIONS = Scope("card_based.funds_confirmations", "CBPII", "confirmation of funds")
 
 UNKNOWN = frozenset({"4001", "RESOURCE_UNKNOWN"})
-"""Wrong content, since the service has validated all that a request names besides an account or payment."""
+"""The error codes for an unknown account or payment. ``4001`` means wrong content, and the service has validated all
+other content of the request.
+"""
 ANSWERS = AnswerForm(
     spell=snake_case,
     code="error_code",
@@ -62,15 +64,15 @@ ANSWERS = AnswerForm(
     bank_failed=frozenset({"4000", "4002"}),
 )
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
-"""A consent has ended. The TPP or the service has ended the consent of this token, which is the one that ``consent``
-returned to the bank. The call is repeated for up to three days until it succeeds, or until the bank responds with 404
-or 410, which mean that it does not know the token.
+"""A consent has ended. The TPP or the service has ended the consent of this token, which ``consent`` returned to the
+bank. The call is repeated for up to three days until it succeeds, or until the bank responds with 404 or 410, which
+mean that the bank does not know the token.
 """
 
 
 @cache
 def load_webhooks() -> Webhooks:
-    """The webhooks of version 1: loaded when first used, with their messages."""
+    """Return the webhooks of version 1. The webhooks and their messages are loaded on first use."""
     from chalicelib.openbanking.protocol import v1_account_messages as accounts
     from chalicelib.openbanking.protocol import v1_payment_messages as payments
 
@@ -80,7 +82,7 @@ def load_webhooks() -> Webhooks:
     reads["account"] = Webhook(
         "/account", ACCOUNT_DETAILS, accounts.AccountRequest, accounts.AccountAnswer, unknown=UNKNOWN
     )
-    """Account details. One account, identified by IBAN or by the bank's own identifier."""
+    """Account details. The details of one account, identified by IBAN or by the bank's own identifier."""
     reads["account_balance"] = Webhook(
         "/account_balance",
         ACCOUNT_BALANCE,
@@ -105,7 +107,7 @@ def load_webhooks() -> Webhooks:
     reads["account_payment"] = Webhook(
         "/account_payment", ACCOUNT_PAYMENT, accounts.PaymentRequest, accounts.PaymentAnswer, unknown=UNKNOWN
     )
-    """Payment of an account. One payment. ``amount`` is negative when money left the account."""
+    """Payment of an account. The details of one payment. ``amount`` is negative when money left the account."""
     reads["funds_confirmations"] = Webhook(
         "/funds_confirmations",
         FUNDS_CONFIRMATIONS,
@@ -135,7 +137,9 @@ def load_webhooks() -> Webhooks:
         payments.InitiationAnswer,
         scheme_places=schemes_of_payments,
     )
-    """Bulk payment initiation. Up to 1000 payments, confirmed together; otherwise like a single payment."""
+    """Bulk payment initiation. A request with up to 1000 payments, which the PSU confirms together. In all other
+    respects, it is like a single payment.
+    """
     initiations["direct"] = Webhook(
         "/direct_payment_initiation",
         None,
@@ -145,8 +149,8 @@ def load_webhooks() -> Webhooks:
         part_of=PAYMENT_SERVICE,
         scheme_places=scheme_of_request,
     )
-    """Direct payment initiation. A payment without a consent: there is no X-Auth-Token, and the PSU chooses the account
-    at the bank.
+    """Direct payment initiation. A direct payment has no consent: there is no X-Auth-Token, and the PSU chooses the
+    account at the bank.
     """
     return Webhooks(relayed=reads, payments=initiations, payment_status={})
 

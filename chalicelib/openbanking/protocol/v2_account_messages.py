@@ -13,7 +13,7 @@ from chalicelib.openbanking.protocol.fields import AN, A, Day, Id, N, Text, Whol
 
 
 class AccountRequest(Message):
-    """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
+    """The request of ``/v2_account`` and ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
     account_id: AN[LONGEST_ID]
     """The bank's own identifier of the account. Example: ``"65e1d84d-bbff-5020-8a18-fa562a050c8d"``."""
@@ -76,7 +76,7 @@ class BalanceAmount(OpenMessage):
 
 
 class Balance(OpenMessage):
-    """``balance_type`` is one of ``BALANCE_TYPES``."""
+    """A balance and its type; ``balance_type`` is one of ``BALANCE_TYPES``."""
 
     balance_amount: BalanceAmount
     """The balance amount."""
@@ -101,7 +101,7 @@ class BalancesAnswer(OpenMessage):
 
 
 class TransactionsRequest(Message):
-    """``/v2_account_transactions``: a page of an account's transactions."""
+    """The request of ``/v2_account_transactions`` for a page of an account's transactions."""
 
     account_id: AN[LONGEST_ID]
     booking_status: Literal["booked", "pending", "both"]
@@ -186,19 +186,19 @@ class Transactions(OpenMessage):
 
 
 class BookedTransactions(Transactions):
-    """The transactions if the booked ones were requested."""
+    """The transactions in a response to a request for booked transactions."""
 
     booked: list[Transaction]
 
 
 class PendingTransactions(Transactions):
-    """The transactions if the pending ones were requested."""
+    """The transactions in a response to a request for pending transactions."""
 
     pending: list[Transaction]
 
 
 class AllTransactions(Transactions):
-    """The transactions if both kinds were requested."""
+    """The transactions in a response to a request for booked and pending transactions."""
 
     booked: list[Transaction]
     pending: list[Transaction]
@@ -235,5 +235,5 @@ _ANSWERS: Mapping[str, type[OpenMessage]] = {"booked": BookedAnswer, "pending": 
 
 
 def transactions_model(request: Mapping[str, Any]) -> type[OpenMessage]:
-    """The model of the response to ``request``."""
+    """Return the model of the response to ``request``."""
     return _ANSWERS[request["booking_status"]]

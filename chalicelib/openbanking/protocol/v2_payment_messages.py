@@ -59,7 +59,7 @@ class CreditorAddress(Message):
     town_name: Text[140] | None = None
     """The town. Example: ``"Berlin"``."""
     postal_code: AN[35] | None = None
-    """Postal code. Example: ``"10117"``."""
+    """The postal code. Example: ``"10117"``."""
     country: Country[2]
     """The country. Example: ``"DE"``."""
 
@@ -102,7 +102,7 @@ class Transfer(Message):
 
 
 class DirectPayment(Transfer):
-    """``/v2_payment_direct_single``."""
+    """The request of ``/v2_payment_direct_single``."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     """The payment scheme. Example: ``"SCT"``."""
@@ -117,7 +117,7 @@ class DirectPayment(Transfer):
 
 
 class SinglePayment(DirectPayment):
-    """``/v2_payment_single``; without ``debtor_account``, the PSU selects an account at the bank."""
+    """The request of ``/v2_payment_single``; without ``debtor_account``, the PSU selects an account at the bank."""
 
     creditor_bank: CreditorBank | None = None
     """The creditor's bank; mandatory for the SWIFT scheme. No example."""
@@ -139,7 +139,7 @@ class BulkTotal(InCurrency):
 
 
 class BulkPayment(Message):
-    """``/v2_payment_bulk``: up to 1000 payments in one currency."""
+    """The request of ``/v2_payment_bulk``: up to 1000 payments in one currency."""
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
@@ -173,14 +173,14 @@ class InitiationAnswer(OpenMessage):
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """The response, with its status validated. Raises: UnusableAnswer."""
+    """Return the response after validating its status. Raises: UnusableAnswer."""
     if answer["status"] not in CODES.meanings:
         raise UnusableAnswer("the bank's response has an unknown payment status")
     return answer
 
 
 class StatusRequest(Message):
-    """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
+    """The request of ``/v2_payment_single_status`` and ``/v2_payment_bulk_status``."""
 
     payment_id: AN[LONGEST_PAYMENT_ID]
     """The payment's identifier at the bank."""
@@ -194,7 +194,7 @@ class StatusAnswer(OpenMessage):
 
 
 class FundsRequest(Message):
-    """``/v2_funds_confirmations``: whether the account covers an amount."""
+    """The request of ``/v2_funds_confirmations`` to check whether the account covers an amount."""
 
     account: PaymentAccount
     """The account."""

@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, AnswerForm
 
 
 def scheme_of_payment(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """A single payment has its own scheme."""
+    """Yield a single payment, which has its own scheme, and its currency."""
     yield request, request["instructed_amount"]["currency"]
 
 
@@ -27,7 +27,7 @@ def scheme_of_bulk(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], st
 
 
 def is_later_page(request: Mapping[str, Any]) -> bool:
-    """The bank names the next page of an account's transactions in the one before."""
+    """Whether a request for an account's transactions has the ``page_key`` of a previous page."""
     return "page_key" in request
 
 
@@ -42,7 +42,7 @@ UNKNOWN = frozenset({"RESOURCE_UNKNOWN"})
 
 @cache
 def load_webhooks() -> Webhooks:
-    """The webhooks of version 2: loaded when first used, with their messages."""
+    """Return the webhooks of version 2. The webhooks and their messages are loaded on first use."""
     from chalicelib.openbanking.protocol import v2_account_messages as accounts
     from chalicelib.openbanking.protocol import v2_payment_messages as payments
 
@@ -67,7 +67,7 @@ def load_webhooks() -> Webhooks:
         accounts.account_as_object,
         unknown=UNKNOWN,
     )
-    """Account details. One account. ``account`` is an object; a list with one entry is also accepted."""
+    """Account details. The details of one account. ``account`` is an object; a list with one entry is also accepted."""
     reads["account_balance"] = Webhook(
         "/v2_account_balances", BALANCES, accounts.AccountRequest, accounts.BalancesAnswer, unknown=UNKNOWN
     )
@@ -82,9 +82,9 @@ def load_webhooks() -> Webhooks:
         unknown=UNKNOWN,
     )
     """Transactions of an account. A page of an account's booked and pending transactions, newest first. ``amount`` is
-    negative when money left the account. The days of ``date_from`` and ``date_to`` are included, ``both`` lists what
-    ``booked`` and ``pending`` list, and ``page_size`` may count both together or separately. ``page_key`` identifies
-    the next page and is absent on the last.
+    negative when money left the account. The days of ``date_from`` and ``date_to`` are included, ``both`` returns the
+    transactions of ``booked`` and ``pending``, and ``page_size`` may limit both lists together or each list separately.
+    ``page_key`` identifies the next page and is absent on the last page.
     """
     reads["funds_confirmations"] = Webhook(
         "/v2_funds_confirmations",
@@ -115,8 +115,8 @@ def load_webhooks() -> Webhooks:
         to_tpp_answer=payments.to_initiation_answer,
         scheme_places=scheme_of_bulk,
     )
-    """Bulk payment initiation. Up to 1000 payments in one currency, confirmed together; otherwise like a single
-    payment.
+    """Bulk payment initiation. A request with up to 1000 payments in one currency, which the PSU confirms together. In
+    all other respects, it is like a single payment.
     """
     initiations["direct"] = Webhook(
         "/v2_payment_direct_single",
@@ -128,7 +128,7 @@ def load_webhooks() -> Webhooks:
         part_of=PAYMENT_SERVICE,
         scheme_places=scheme_of_payment,
     )
-    """Direct payment initiation. A payment without a consent: there is no X-Auth-Token."""
+    """Direct payment initiation. A direct payment has no consent: there is no X-Auth-Token."""
     return Webhooks(
         relayed=reads,
         payments=initiations,

@@ -20,7 +20,9 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, AnswerFo
 
 T = TypeVar("T")
 Errors = Callable[[Refusal, str, int], tuple[int, Mapping[str, Any]]]
-"""An error format: HTTP status and members of a refusal, the request id and the time (Unix seconds)."""
+"""A function that formats an error. It takes a refusal, the request id and the time (Unix seconds), and returns the
+HTTP status and the response members.
+"""
 
 BANK_ROOT = "/bank"
 """The base path of the bank-facing APIs of all versions."""
@@ -31,9 +33,9 @@ class Webhooks:
     """The webhooks of a version's banks (specification, Service to bank).
 
     Attributes:
-        relayed: those for TPPs' data requests, by call name.
-        payments: those that initiate a payment.
-        payment_status: those that query a payment's status; empty if banks report it instead.
+        relayed: the webhooks for TPPs' data requests, by call name.
+        payments: the webhooks that initiate a payment.
+        payment_status: the webhooks that query a payment's status; empty if banks report it instead.
     """
 
     relayed: Mapping[str, Webhook]
@@ -47,17 +49,18 @@ class Version:
 
     Attributes:
         number: the version number in bank registrations and records.
-        prefix: the path of its bank-facing API, relative to ``/bank`` (specification, Endpoints).
-        spell: converts a snake_case member to the spelling used in its banks' calls and the responses to them.
-        signature_required: whether its banks must sign every call (specification, Authentication).
-        errors: the format of error responses to its banks (specification, Errors).
-        answers: the format of its banks' webhook responses (specification, Events and Errors).
-        scopes: the scopes that PSUs can grant at its banks, by name, in order (specification, Scopes).
-        schemes: the payment schemes that its banks can offer (specification, Enumerations).
-        statuses: its payment statuses (specification, Enumerations).
+        prefix: the path of the version's bank-facing API, relative to ``/bank`` (specification, Endpoints).
+        spell: converts a snake_case member to the spelling used in banks' calls and the responses to them.
+        signature_required: whether banks must sign every call (specification, Authentication).
+        errors: the format of error responses to banks (specification, Errors).
+        answers: the format of banks' webhook responses (specification, Events and Errors).
+        scopes: the scopes that PSUs can grant, by name, in order (specification, Scopes).
+        schemes: the payment schemes that banks can offer (specification, Enumerations).
+        statuses: the version's payment statuses (specification, Enumerations).
         status_member: the member with a payment's status in responses and events to TPPs.
-        calls: the request models of its banks' calls, by call name (specification, Bank to service).
-        load_webhooks: returns the webhooks of its banks. Their messages are many: they are loaded when first used.
+        calls: the request models of banks' calls, by call name (specification, Bank to service).
+        load_webhooks: returns the webhooks of the version's banks. They have many messages, so they are loaded on first
+            use.
         revoke_token: the webhook that notifies a bank of a consent's end.
     """
 
@@ -121,12 +124,12 @@ class Version:
 
     @cached_property
     def webhook_by_call(self) -> Mapping[RelayedCall | PaymentCall, Webhook]:
-        """The webhooks for TPPs' calls; a call that the version does not have is missing."""
+        """The webhooks for TPPs' calls, by call. Calls that the version does not support are missing."""
         reads = {call: self.relayed[call.name] for call in RELAYED if call.name in self.relayed}
         return reads | {call: self.payments[call.kind] for call in PAYMENTS if call.kind in self.payments}
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
-        """Convert snake_case members, also those of objects in lists, to the spelling of the banks' calls."""
+        """Convert snake_case members, including those of objects in lists, to the spelling of the banks' calls."""
         return {self.spell(name): self._spell_inside(value) for name, value in members.items()}
 
     def _spell_inside(self, value: Any) -> Any:

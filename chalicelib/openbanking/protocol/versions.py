@@ -1,4 +1,4 @@
-"""The versions of the bank protocol. To add one, write a module like ``v1_version`` and add it here."""
+"""The versions of the bank protocol. To add a version, write a module like ``v1_version`` and extend ``VERSIONS``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1_ve
 
 
 def services_of(scopes: Iterable[str]) -> set[Service]:
-    """The PSD2 services of scopes of any version; unknown scopes have none."""
+    """Return the PSD2 services of scopes from any protocol version. Unknown scopes are ignored."""
     return {version.scopes[name].service for name in scopes for version in VERSIONS.values() if name in version.scopes}
 
 
 def version_below(route: str) -> Version | None:
-    """The version whose bank-facing API contains ``route``; ``None`` for ``/bank`` itself and all other routes."""
+    """Return the version with ``route`` in its bank-facing API, or ``None`` for ``/bank`` itself and other routes."""
     if route == BANK_ROOT:
         return None
     found = [version for version in VERSIONS.values() if f"{route}/".startswith(f"{version.base}/")]
@@ -28,13 +28,13 @@ def version_below(route: str) -> Version | None:
 
 
 def errors_of(route: str) -> Errors:
-    """The error format of a route; TPPs get that of version 2, whatever the bank's version."""
+    """Return the error format of a route. Routes for TPPs use the format of version 2, whatever the bank's version."""
     version = version_below(route)
     return version.errors if version else version_2_error
 
 
 def translate_status(value: object, statuses: Statuses) -> int | str | None:
-    """Convert a status of any version to ``statuses``; ``None`` if no version has this status."""
+    """Convert a status of any version to the version of ``statuses``. Return ``None`` if no version has this status."""
     found = (version.statuses.read(value) for version in VERSIONS.values())
     neutral = next((each for each in found if each is not None), None)
     return None if neutral is None else statuses.write(neutral)

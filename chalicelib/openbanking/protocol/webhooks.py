@@ -1,8 +1,9 @@
 """Banks' webhooks, and the TPP calls that trigger them (specification, Service to bank).
 
-``RELAYED`` lists requests for PSU data, ``PAYMENTS`` payment initiations. Each version (``v1_version``, ``v2_version``)
-declares its webhook for a row: path, scope, and the models of the request and the bank's response. To add a call, add a
-row here, and its webhook and models to the versions that support it.
+``RELAYED`` lists the calls that request PSU data, ``PAYMENTS`` the calls that initiate payments. Each version
+(``v1_version``, ``v2_version``) declares the webhook for a call: path, scope, and the models of the request and the
+bank's response. To add a call, add a row to one of these lists, and add the webhook and its models to the versions that
+support the call.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -75,7 +76,7 @@ class Webhook:
     """A webhook in one version of the bank protocol.
 
     Attributes:
-        path: relative to the bank's domain.
+        path: the path relative to the bank's domain.
         scope: the scope required in the consent; ``None`` if none is required.
         request: the model of the body.
         answer: the model for validating the bank's response.
@@ -87,9 +88,9 @@ class Webhook:
         part_of: the category under which calls are counted, if there is no scope.
         scheme_places: the parts of a payment request that have a ``payment_scheme``, each with its currency.
         form: the response format, if it differs from the version's.
-        is_later_page: whether a request continues a list whose first page was read before.
-        unknown: error codes with which the bank says that it does not know the account or payment that the request
-            names, as it does by any code with HTTP status 404; empty if the request names none.
+        is_later_page: whether a request is for a page after the first page of a list.
+        unknown: the bank's error codes for an unknown account or payment. HTTP status 404 means the same with any code.
+            Empty if the request names neither an account nor a payment.
     """
 
     path: str
@@ -109,7 +110,7 @@ class Webhook:
 
     @cached_property
     def scope_name(self) -> str | None:
-        """The name of the required scope; ``None``, which no consent has, if none is required."""
+        """The name of the required scope, or ``None`` if no scope is required."""
         return self.scope.name if self.scope else None
 
     @cached_property
@@ -133,7 +134,7 @@ class RelayedCall:
 
     @cached_property
     def reads_accounts(self) -> bool:
-        """Whether it reads account information, which a TPP may do without the PSU (RTS on SCA, Article 36(5))."""
+        """Whether the call reads account information, which is allowed without the PSU (RTS on SCA, Article 36(5))."""
         return self.service == "AISP"
 
 
@@ -157,14 +158,15 @@ ACCOUNT_BALANCE = RelayedCall("account_balance", "GET", "/tpp/account_balance", 
 ``balances``.
 """
 ACCOUNT_PAYMENTS = RelayedCall("account_payments", "GET", "/tpp/account_payments", "AISP")
-"""List an account's payments. Version 1 banks only: a page of the account's payments, newest first. ``amount`` is
-negative when money left the account. For version 2 banks, use ``GET /tpp/account_transactions``.
+"""List an account's payments. Available for version 1 banks only. Returns a page of the account's payments, newest
+first. ``amount`` is negative when money left the account. For version 2 banks, use ``GET /tpp/account_transactions``.
 """
 ACCOUNT_PAYMENT = RelayedCall("account_payment", "GET", "/tpp/account_payment", "AISP")
-"""Read one payment of an account. Version 1 banks only."""
+"""Read one payment of an account. Available for version 1 banks only."""
 ACCOUNT_TRANSACTIONS = RelayedCall("account_transactions", "GET", "/tpp/account_transactions", "AISP")
-"""List an account's transactions. Version 2 banks only: booked and pending transactions, page by page, newest first.
-``amount`` is negative when money left the account. For version 1 banks, use ``GET /tpp/account_payments``.
+"""List an account's transactions. Available for version 2 banks only. Returns booked and pending transactions, page by
+page, newest first. ``amount`` is negative when money left the account. For version 1 banks, use ``GET
+/tpp/account_payments``.
 """
 FUNDS_CONFIRMATIONS = RelayedCall("funds_confirmations", "POST", "/tpp/funds_confirmations", "CBPII")
 """Confirm the availability of funds. Returns yes or no for banks of both versions. If a version 1 bank returns its
@@ -186,23 +188,24 @@ so check the status with ``GET /tpp/payment_status``. A one-time consent is used
 may have received.
 """
 BULK_PAYMENT = PaymentCall("bulk", "/tpp/bulk_payment_initiation", body_bytes=4_000_000)
-"""Initiate a bulk payment. Up to 1000 payments that the PSU confirms together. The totals must be the exact sums of the
-payments per currency.
+"""Initiate a bulk payment. A bulk payment has up to 1000 payments, which the PSU confirms together. The totals must be
+the exact sums of the payments per currency.
 """
 DIRECT_PAYMENT = PaymentCall("direct", "/tpp/direct_payment_initiation")
-"""Initiate a payment without a consent. Like a single payment, at the bank identified by ``bic``. No bearer is needed,
-because the PSU authorizes the payment directly at the bank.
+"""Initiate a payment without a consent. The call works like a single payment at the bank identified by ``bic``. No
+bearer is needed, because the PSU authorizes the payment directly at the bank.
 """
 PAYMENTS: tuple[PaymentCall, ...] = (SINGLE_PAYMENT, BULK_PAYMENT, DIRECT_PAYMENT)
 STATUS_PATH = "/tpp/payment_status"
-"""Read a payment's status. Version 1 banks: the statuses reported by the bank, with their history. Version 2 banks: the
-current status, requested from the bank. For a direct payment, pass ``bic`` and no bearer. A spent one-time bearer can
-still read its own payment. With ``request_id`` instead of ``payment_id``, the payment is found by the X-Request-Id of
-its order, for 90 days; if the bank named no payment, the answer has the order's ``outcome``.
+"""Read a payment's status. For version 1 banks, returns the statuses reported by the bank, with their history. For
+version 2 banks, returns the current status, requested from the bank. For a direct payment, pass ``bic`` and no bearer.
+The bearer of a spent one-time consent can still read the status of its own payment. With ``request_id`` instead of
+``payment_id``, the payment is found by the X-Request-Id of its order, for 90 days; if the bank returned no payment id,
+the response has the order's ``outcome``.
 """
 NEEDING_TOKEN = frozenset(
     {"/tpp/consent", "/tpp/requests/{request_id}", STATUS_PATH}
     | {call.path for call in RELAYED}
     | {call.path for call in PAYMENTS if call.kind != "direct"}
 )
-"""The paths of calls that need an access token; a payment's status needs none after a direct payment."""
+"""The paths of calls that need an access token. The status of a direct payment can be read without a token."""

@@ -1,1 +1,1 @@
-"""Stored records and their rules, one per module. Partition keys are defined only here."""
+"""Stored records and their rules, with one module for each record. Partition keys are defined only in this package."""

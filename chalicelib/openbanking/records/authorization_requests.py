@@ -30,10 +30,12 @@ from chalicelib.openbanking.records.bank_record import Bank
 TABLE = "authorizations"
 LIFETIME = 30 * 60
 APPROVED_RETENTION = 400 * 24 * 3600
-"""Seconds for which the state of an approved request is remembered; longer than any consent lasts."""
+"""The number of seconds for which the state of an approved request is stored. It is longer than the lifetime of any
+consent.
+"""
 UNAPPROVED_RETENTION = 24 * 3600
 MAX_CANCEL_URLS = 5
-"""How many replaced requests' cancel URLs are remembered; the oldest are forgotten first."""
+"""The maximum number of stored cancel URLs of replaced requests. The oldest URLs are removed first."""
 
 Status = Literal["open", "approved", "cancelled"]
 
@@ -70,7 +72,7 @@ class NewAuthorizationRequest:
         return cls(**members | {"scopes": tuple(item["scopes"])} | defaults)
 
     def at(self, bank: Bank) -> NewAuthorizationRequest:
-        """Return the request at the bank that the user has chosen."""
+        """Return the request with the bank that the user has chosen."""
         return replace(self, bic=bank.bic, api_version=bank.api_version)
 
     @property
@@ -101,7 +103,8 @@ class NewAuthorizationRequest:
 class AuthorizationRequest:
     """A stored authorization request. ``error`` and ``error_description`` are set on cancellation.
 
-    ``replaced`` are the requests that it replaced, oldest first: the ``cancel_digest`` and ``api_version`` of each.
+    ``replaced`` lists the requests that this request replaced, oldest first, with the ``cancel_digest`` and
+    ``api_version`` of each.
     """
 
     authorization_id: str
@@ -169,11 +172,11 @@ class AuthorizationRequest:
         return (self.bic, self.dpop_jkt) == (new.bic, new.dpop_jkt) and self.has_request_url(wanted)
 
     def can_be_replaced_by(self, new: NewAuthorizationRequest) -> bool:
-        """Whether ``new`` is the same request at another bank, which its user chose."""
+        """Whether ``new`` is the same request at another bank, and was made by a user who may choose the bank."""
         return self.chooses_bank and self.is_of(replace(new, bic=self.bic, api_version=self.api_version))
 
     def has_request_url(self, url: str) -> bool:
-        """Whether ``url`` is this request's URL. The escaping and order of query parameters are ignored."""
+        """Whether ``url`` is this request's URL. The escaping and order of its query parameters are ignored."""
         return _canonical(url) == _canonical(self.request_url)
 
 
@@ -198,7 +201,7 @@ def parse_request_url(url: str) -> tuple[str, str] | None:
 
 
 class AuthorizationRequests:
-    """Builds the writes of authorization requests."""
+    """Builds the writes that store, approve and cancel authorization requests."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -207,7 +210,7 @@ class AuthorizationRequests:
     def put_request(
         self, new: NewAuthorizationRequest, authorization_url: str, before: AuthorizationRequest | None
     ) -> Put:
-        """Return the write that stores a request, instead of ``before`` if passed.
+        """Return the write that stores a request and, if ``before`` is passed, replaces that request.
 
         The write fails if the client has used the state before, or if ``before`` is no longer open or was replaced.
         """
@@ -228,7 +231,7 @@ class AuthorizationRequests:
         return Put(TABLE, item, _is_open(before, now) if before else absent("authorization_id"))
 
     def cancel_credential(self, authorization: AuthorizationRequest) -> str:
-        """Return the secret at the end of the cancel URL."""
+        """Return the secret at the end of a request's cancel URL."""
         return self._vault.unseal(authorization.cancel_sealed, _context(authorization.authorization_id))
 
     def update_to_approve(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
@@ -251,12 +254,12 @@ class AuthorizationRequests:
         return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_late_approval(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
-        """Return the write that approves an open request whose consent is already stored, even after its expiry."""
+        """Return the write that approves an open request after its consent was stored, even after its expiry."""
         write = self.update_to_approve(authorization, consent_id)
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_lost_consent(self, authorization: AuthorizationRequest) -> Update:
-        """Return the write that cancels an approved request whose consent is lost."""
+        """Return the write that cancels an approved request after the loss of its consent."""
         _, write = self.update_to_cancel(authorization, "server_error", "The consent was lost")
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("approved"))
 

@@ -19,11 +19,11 @@ from chalicelib.openbanking.protocol import refusals
 
 KIND = ClaimKind(lifetime=24 * 3600)
 A = TypeVar("A", bound=Mapping[str, object])
-"""The type of a response."""
+"""The type of the stored response."""
 
 
 def bank_claim(bic: str, path: str, request_id: str, body: bytes) -> Claim:
-    """Return the claim of a bank's request."""
+    """Return the claim that makes a bank's request idempotent."""
     return Claim(KIND, f"bank#{bic}#{path}#{request_id}", digest(body))
 
 
@@ -47,7 +47,9 @@ class BankAnswers:
         return None if answer is None else jsontext.loads(answer)
 
     def once(self, claim: Claim, decide: Decide[A]) -> Decide[A]:
-        """Return the decision that sends the stored response to a duplicate request. Raises: as ``find_answer``."""
+        """Return a decision that returns the stored response for a duplicate request, and otherwise calls ``decide``.
+        Raises: Refusal, as ``find_answer`` does.
+        """
 
         def decide_once(facts: Facts) -> Outcome[A]:
             stored: A | None = self.find_answer(claim, facts.item(claim.key))
@@ -65,8 +67,8 @@ class BankAnswers:
         *,
         members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """Return the outcome with this response, stored for duplicates. The outcome's write fails if a response is
-        already stored.
+        """Return the outcome with this response, and the write that stores the response for duplicate requests. The
+        write fails if a response is already stored.
 
         ``members`` name the changes of the request: ``saved_consent`` or ``ended_consent``.
         """

@@ -27,7 +27,7 @@ _NAME_LENGTH = 128
 LONGEST_CONSENT_DAYS = 365
 LONGEST_HISTORY_DAYS = 3650
 MOST_UNATTENDED_READS = 1000
-"""A limit's largest value: the item that counts the reads of a day takes 25 KB then."""
+"""The maximum value of a limit of unattended reads. With this value, the item that counts a day's reads takes 25 KB."""
 DIRECTORY = "all"
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
@@ -66,8 +66,8 @@ class NewBank:
 class Bank:
     """A registered bank. ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
 
-    ``unattended_reads`` is the number of times a day that a TPP may read an account without its PSU, or ``None`` if
-    unlimited.
+    ``unattended_reads`` is the number of times a day that a TPP may read an account in the PSU's absence, or ``None``
+    if unlimited.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
     ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it. ``logo_digest``

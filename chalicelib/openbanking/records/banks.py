@@ -39,12 +39,12 @@ class UnknownBank(LookupError):
 
 
 class BankExists(Exception):
-    """A bank with this BIC, in either notation, is already registered."""
+    """A bank with this BIC is already registered, with or without the suffix ``XXX``."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """A cached bank, and its opened API keys by digest, for the same time."""
+    """A cached bank, and its decrypted API keys by digest, which are cached for the same time."""
 
     bank: Bank
     read_at: int
@@ -113,7 +113,7 @@ class Banks:
 
         Raises:
             InvalidBank.
-            BankExists: also for the other notation of its BIC.
+            BankExists: a bank has this BIC, with or without the suffix ``XXX``.
         """
         bank = validate_bank(new, local=self._settings.is_local)
         entry, key = self._new_api_key(bank.bic, 0)
@@ -133,7 +133,9 @@ class Banks:
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
-        """Return the bank with this BIC, in either notation, uncached. Raises: UnknownBank."""
+        """Return the bank with this BIC, with or without the suffix ``XXX``. The cache is not used. Raises:
+        UnknownBank.
+        """
         item = self._read_item(bic.upper())
         if item is None:
             raise _unknown_bank(bic)
@@ -159,7 +161,7 @@ class Banks:
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
-        """Accept signatures made with another key. At most two keys are active. Raises: InvalidBank."""
+        """Accept signatures made with an additional key. At most two keys are active. Raises: InvalidBank."""
         bank = self.get(bic)
         return self._change(bank, {"public_keys": [*bank.public_keys, pem]})
 
@@ -180,7 +182,7 @@ class Banks:
         return self._write(bank, self._update_members(bank, changes), Put(TABLE, logo.to_item(bank.bic)))
 
     def remove_logo(self, bic: str) -> Bank:
-        """Delete a bank's logo. Raises: InvalidBank, if it has none. UnknownBank."""
+        """Delete a bank's logo. Raises: UnknownBank, and InvalidBank if the bank has no logo."""
         bank = self.get(bic)
         if bank.logo_digest is None:
             raise InvalidBank(f"{bank.bic} has no logo")
@@ -212,7 +214,7 @@ class Banks:
         return cached
 
     def _read_item(self, bic: str) -> Item | None:
-        """Return the item of a bank, in either notation of its BIC, with precedence for the given one."""
+        """Return a bank's item by its BIC, with or without the suffix ``XXX``. The given notation has precedence."""
         keys = [bank_key(spelling) for spelling in spellings(bic)]
         return next((item for item in self._store.batch_get(keys) if item), None) if keys else None
 
@@ -220,7 +222,7 @@ class Banks:
         return list(self._store.each(TABLE, ("directory", DIRECTORY), index="directory"))
 
     def _read_all(self, bics: Iterable[str]) -> list[Bank]:
-        """Read the existing banks with these BICs, in order."""
+        """Read the banks with these BICs, in the given order, without missing banks."""
         batches = pieces([bank_key(bic) for bic in bics], 100)
         found = together([partial(self._store.batch_get, batch) for batch in batches])
         return [Bank.from_item(item) for items in found for item in items if item]
@@ -230,7 +232,7 @@ class Banks:
         return self.get(bic)
 
     def forget(self) -> None:
-        """Empty the cache, so that the next look-up reads storage."""
+        """Empty the cache, so that the next look-up reads from storage."""
         self.cache.clear()
         self._directory = (0, [])
 
@@ -245,7 +247,7 @@ class Banks:
         return self._write(bank, self._update_members(bank, members, removed))
 
     def _update_members(self, bank: Bank, members: Mapping[str, Any], removed: Sequence[str] = ()) -> Update:
-        """Return the write of changes, which fails unless ``bank.revision`` is still current."""
+        """Return the write that changes a bank's members. The write fails unless ``bank.revision`` is still current."""
         return Update(
             *bank_key(bank.bic),
             set={**members, "revision": bank.revision + 1},

@@ -1,8 +1,9 @@
-"""Rate limits for the bank queries of the public callback page.
+"""Rate limits for the queries that the public callback page sends to banks.
 
 A payment's status is queried at most once every ten seconds and only within a day of the order. Each IP address has an
-hourly limit. The payment's item holds the state of the first two limits. An hourly counter per address enforces the
-third. One transaction of conditional writes checks all three, so concurrent visitors cannot exceed them.
+hourly limit. The payment's item stores the data for the first two limits, and an hourly counter per address the data
+for the third limit. One transaction of conditional writes checks all three limits, so concurrent visitors cannot exceed
+them.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class CertificateBlocklist:
         return blocked
 
     def unblock(self, issuer: str, serial_number: str) -> bool:
-        """Accept a certificate again. Return whether it was blocked. Raises: InvalidSerialNumber."""
+        """Accept a certificate again. Return whether the certificate was blocked. Raises: InvalidSerialNumber."""
         table, key = blocklist_key(issuer, normalize_serial_number(serial_number))
         found = self._store.get(table, key) is not None
         self._store.delete(table, key)
@@ -118,7 +118,7 @@ def _order_attributes(issuer: str) -> str:
 
 
 def _normalize_issuer(issuer: str) -> str:
-    """Return the issuer in normalized notation, or unchanged if it cannot be parsed, as some names are malformed."""
+    """Return the issuer in normalized notation. A malformed name that cannot be parsed is returned unchanged."""
     from chalicelib.foundation.crypto.distinguished_names import InvalidName, normalize_name
 
     try:

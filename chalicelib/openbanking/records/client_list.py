@@ -32,8 +32,8 @@ class ClientFilter:
     Attributes:
         title: a part of the title. Case and diacritics are ignored.
         client_id: a part of the Client ID, in lower case.
-        active: ``None`` for both.
-        archived: whether to list the archived clients or all others, or ``None`` for both.
+        active: whether to list active or inactive clients, or ``None`` for all.
+        archived: whether to list the archived clients or all others, or ``None`` for all.
     """
 
     title: str = ""
@@ -54,8 +54,8 @@ class ClientFilter:
 class ClientPage:
     """A page of clients. Pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page.
 
-    ``is_cut`` is whether the search ended before the page was full, so older clients may match. ``examined`` is the
-    number of examined clients. A complete Client ID requires none.
+    ``is_cut`` is true if the search ended before the page was full, so older clients may match. ``examined`` is the
+    number of clients that the search examined. A search for a complete Client ID examines no clients.
     """
 
     clients: list[Client]
@@ -118,7 +118,7 @@ class ClientList:
         return self._store.query(TABLE, ("owner", owner), index=INDEX, after=after, limit=limit, newest_first=True)
 
     def _find(self, owner: str, client_id: str) -> list[Client]:
-        """Return the user's client with this id, or none."""
+        """Return a list with the user's client with this id, or an empty list."""
         item = self._store.get(*client_key(client_id)) if len(client_id) <= CLIENT_ID_LENGTH else None
         return [Client.from_item(item)] if item is not None and item.get("owner") == owner else []
 

@@ -24,7 +24,7 @@ Action = Literal[
     "updated", "activated", "deactivated", "archived", "restored", "client secret rotated", "events secret rotated"
 ]
 EventsMode = Literal["none", "url", "poll"]
-"""How a client gets events: not at all, at its Events URL, or by fetching them."""
+"""The ways in which a client can receive events: not at all, at its Events URL, or by fetching."""
 _DETAILS = ("title", "callback_urls", "registration_number", "events_url", "events", "calls_per_minute")
 _UNSPECIFIED = ClientSecurity()
 
@@ -70,7 +70,9 @@ class Client:
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
-        """Build a client from its item. Older items have a single callback URL and secret, and no ``security``."""
+        """Build a client from its item. Items of earlier versions have a single callback URL and secret, and no
+        ``security``.
+        """
         created_at = item["created_at"]
         secrets = item.get("secrets", ())
         if digest := item.get("secret_digest"):
@@ -125,7 +127,7 @@ class Client:
 
     @property
     def auth_method(self) -> AuthMethod:
-        """The client's authentication method. If it may choose, the first method that it may use."""
+        """The client's authentication method or, if the client may use several methods, the first of them."""
         chosen = self.security.auth_method
         return chosen or ("client_secret_basic" if self.secrets else "none")
 

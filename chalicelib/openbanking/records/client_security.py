@@ -14,7 +14,7 @@ from chalicelib.openbanking.protocol.oauth_security import AuthMethod, SecurityP
 SECRET_METHODS: tuple[AuthMethod, ...] = ("client_secret_basic", "client_secret_post")
 _KEY_SETS = ("jwks", "jwks_uri")
 _OF_METHOD = (*_KEY_SETS, "tls_client_auth_subject_dn")
-"""The settings that belong to a method."""
+"""The settings that each authentication method uses."""
 _ORGANIZATION = re.compile(r"PSD[A-Z]{2}-[A-Z]{2,8}-[!-~]{1,100}")
 _BINDINGS = ("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens")
 _KEY_METHODS: tuple[AuthMethod, ...] = ("private_key_jwt", "tls_client_auth")
@@ -67,7 +67,9 @@ class ClientSecurity:
         return {name: value for name, value in asdict(self).items() if value not in (None, False)}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
-        """Return the settings with ``changes``. A new method or new keys replace the previous ones."""
+        """Return the settings with ``changes``. A new authentication method or new keys replace the previous method or
+        keys.
+        """
         replaced: dict[str, Any] = {}
         if changes.get("auth_method", self.auth_method) != self.auth_method:
             replaced = dict.fromkeys(_OF_METHOD)
@@ -90,7 +92,7 @@ class ClientSecurity:
 
     @property
     def needs_certificate(self) -> bool:
-        """Whether the client authenticates, or is identified at every call, with its certificate."""
+        """Whether the client needs a certificate, to authenticate or to be identified at every call."""
         return self.auth_method == "tls_client_auth" or self.organization_identifier is not None
 
     @property
@@ -109,7 +111,7 @@ class ClientSecurity:
 
     @property
     def needs_key(self) -> bool:
-        """Whether tokens require a private key of the client, which only its application has."""
+        """Whether tokens can be requested only with a private key, which only the client's application has."""
         return self.uses_key or self.needs_certificate or self.requires_bound_tokens
 
     @cached_property
@@ -193,7 +195,9 @@ def _check_certificates(security: ClientSecurity, takes_certificates: bool) -> N
 
 
 def _check_names(security: ClientSecurity) -> None:
-    """Check names that are compared with certificates. A name that no certificate has would lock the client out."""
+    """Check names that are compared with certificates. A name that no certificate can have would make the client
+    unusable.
+    """
     from chalicelib.foundation.crypto.certificates import same_subject
 
     subject, organization = security.tls_client_auth_subject_dn, security.organization_identifier

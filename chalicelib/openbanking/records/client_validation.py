@@ -68,7 +68,9 @@ def check_details(
 
 
 def check_events(details: Details, settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Validate how a client gets events. An Events URL and fetching exclude each other. Raises: InvalidClient."""
+    """Validate how a client receives events. A client can have an Events URL or fetch events, but not both. Raises:
+    InvalidClient.
+    """
     url, events = details.get("events_url"), details.get("events")
     if events is not None and events not in ("poll", "none"):
         raise InvalidClient("events", "events must be poll or none")
@@ -141,7 +143,7 @@ def _check_callback_query(url: str) -> None:
 
 
 def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
-    """Validate a URL of a client. Raises: InvalidClient, with ``member``, or otherwise ``name``."""
+    """Validate a URL of a client. Errors are for ``member`` or, by default, for ``name``. Raises: InvalidClient."""
     try:
         return check_address(url, local=settings.is_local)
     except InvalidAddress as error:
@@ -175,7 +177,7 @@ def check_text(member: str, value: str, length: int) -> str:
 
 
 def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]) -> Client:
-    """Return the client with other security settings. A method without a secret ends the client's secrets.
+    """Return the client with other security settings. A method that uses no secret ends the client's secrets.
 
     Banks receive the organization identifier of a PSD2 certificate as the registration number.
 
@@ -202,7 +204,7 @@ def with_security(settings: Settings, client: Client, changes: Mapping[str, Any]
 
 
 def needs_first_secret(client: Client, settings: Settings, *, wanted: bool = False) -> bool:
-    """Whether to create a first secret for a client: if ``wanted``, or if its method or the stage requires a secret."""
+    """Whether a first secret must be created: because of ``wanted``, the authentication method or the stage."""
     if client.secrets or not client.security.allows_secret:
         return False
     return wanted or not settings.is_sandbox or client.security.auth_method is not None

@@ -1,7 +1,7 @@
 """Clients: registered TPPs (specification, Web interface records).
 
 Every change is written together with its history entry, on condition that the revision is unchanged. After a concurrent
-change, the change is decided again on the new state, or refused if the caller specified a revision.
+change, the change is applied to the new state, or refused if the caller specified a revision.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ from chalicelib.openbanking.records.client_validation import (
 )
 
 HISTORY_LENGTH = 50
-"""The number of most recent changes to show."""
+"""The number of most recent changes that a client's history shows."""
 REPEATED_SECONDS = 600
-"""Seconds within which a repeated request returns the same secrets."""
+"""The number of seconds within which a repeated request returns the same secrets."""
 
 
 class UnknownClient(LookupError):
-    """No client has this id, or it belongs to another owner."""
+    """No client has this id, or the client belongs to another owner."""
 
 
 class ClientExists(Exception):
@@ -84,7 +84,9 @@ class Clients:
         return f"{self._settings.public_url}/authorize/callback"
 
     def web_callback(self, client: Client) -> str:
-        """Return the Callback URL for web interface requests: the interface's page if the client has registered it."""
+        """Return the Callback URL for the web interface's requests: the interface's own page if the client has
+        registered it.
+        """
         return self.default_callback if self.default_callback in client.callback_urls else client.callback_url
 
     def create(
@@ -170,7 +172,7 @@ class Clients:
                 yield client_id, ClientChange.from_item(item)
 
     def activate(self, client_id: str, owner: str | None = None) -> Client:
-        """Allow the client's calls. Raises: UnknownClient, or InvalidClient if it is archived."""
+        """Allow the client's calls. Raises: UnknownClient, or InvalidClient if the client is archived."""
         return self._change_members(client_id, owner, "activated", active=True)
 
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
@@ -350,7 +352,7 @@ class Clients:
         return self._engine.carry_out(decide, Facts([key], [self._read(client_id)]))
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
-        """Return the writes of a change. They fail if the client has changed since ``before`` was read."""
+        """Return the writes of a change. The writes fail if the client has changed since ``before`` was read."""
         at_revision: Condition = Attr("revision").eq(before.revision)
         if not before.revision:  # clients older than revisions have none
             at_revision |= Attr("revision").not_exists()

@@ -25,7 +25,7 @@ INDEX = "client"
 EXAMINED = 1000
 """The maximum number of consents that a page with a filter examines."""
 _EXAMINED_FIRST = 10
-"""With a filter, the consents that the first query reads for each that the page may have."""
+"""The number of consents that the first query of a filtered page reads for each consent that the page can contain."""
 _PURPOSE = "openbanking/consents-after"
 _ID_LENGTH = 64
 
@@ -65,7 +65,7 @@ class ConsentList:
         return Consent.from_item(item) if item else None
 
     def _select(self, client_id: str, query: ConsentsQuery, after: Item | None) -> tuple[Sequence[Item], Item | None]:
-        """Return the first matching rows, and the last row that was examined, if others follow."""
+        """Return the first matching rows. If further rows follow, also return the last row that was examined."""
         selected: list[Item] = []
         for size in _sizes(query):
             rows = self._store.query(
@@ -86,7 +86,7 @@ class ConsentList:
         return query.status in (None, state) and (query.bic is None or is_same_bank(query.bic, row["bic"]))
 
     def _read(self, rows: Sequence[Item], query: ConsentsQuery) -> list[Consent]:
-        """Read the consents of index rows, without consents that changed and no longer match."""
+        """Read the consents of index rows. Consents that have changed and no longer match are omitted."""
         found = self._store.batch_get([consent_key(row["consent_id"]) for row in rows]) if rows else []
         return [Consent.from_item(item) for item in found if item is not None and self._matches(item, query)]
 

@@ -1,14 +1,14 @@
 """Consents and their tokens (``docs/concepts/consents-and-tokens.md``).
 
-Each consent is an item collection. The item ``consent`` holds client, scopes, accounts and expiry. Relayed calls read
-this item, so it is small. ``grant`` holds the authorization code and the current refresh token. Each access and refresh
-token has an item with its digest. Tokens are valid only while the consent is *authorised*, so a single write to the
-consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read the status of its
-payment.
+Each consent is an item collection. The item ``consent`` contains client, scopes, accounts and expiry. Relayed calls
+read this item, so it is small. The item ``grant`` contains the authorization code and the current refresh token. Each
+access and refresh token has an item with its digest. Tokens are valid only while the consent is *authorised*, so a
+single write to the consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read
+the status of its payment.
 
-``last_used_on`` is the UTC day on which the TPP last got a token for the consent. The transactions that issue tokens
-set it, so reads do not write. An access token is valid for an hour, so the last use may be up to an hour later.
-Consents without a use since the introduction of this member do not have it.
+``last_used_on`` is the UTC day on which the TPP last received a token for the consent. The transactions that issue
+tokens set this member, so reads do not write. An access token is valid for an hour, so the last use may be up to an
+hour later. Consents that were last used before this member was introduced do not have it.
 
 A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, and ``notify_at`` its
 time. Another index lists each client's consents (see ``consent_list``).
@@ -77,7 +77,7 @@ class Consent:
 
     @cached_property
     def version(self) -> Version:
-        """The bank's protocol version when the PSU consented. It never changes for a consent."""
+        """The bank's protocol version at the time of the consent. The version of a consent never changes."""
         return VERSIONS[self.api_version]
 
     @property
@@ -100,12 +100,12 @@ class Consent:
         return self.is_valid(now) or self.is_spent(now)
 
     def has_ended(self, now: int) -> bool:
-        """Whether the consent was revoked or has reached its end. It cannot end again."""
+        """Whether the consent was revoked or has expired. A consent ends only once."""
         return self.status == "revoked" or now >= self.valid_until
 
 
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
-    """Return a consent's status, or ``expired`` if an authorised consent has reached its end."""
+    """Return a consent's status, or ``expired`` if an authorised consent has expired."""
     return "expired" if status == "authorised" and now >= valid_until else status
 
 
@@ -160,7 +160,7 @@ class IssuedTokens:
 
 @dataclass(frozen=True, slots=True)
 class NewConsent:
-    """A new consent, the writes that create it, and its two credentials, which are sent only once."""
+    """A new consent, the writes that create it, and its two credentials, which are each sent only once."""
 
     consent: Consent
     operations: list[Put]
@@ -307,7 +307,7 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """Return the write to record with a consent's due event. It fails if the event was already recorded.
+        """Return the write that is part of recording a consent's due event. It fails if the event was already recorded.
 
         The write advances ``notify`` from ``consent.expiring`` to ``consent.expired``, and then removes it.
         """
@@ -358,7 +358,7 @@ class Consents:
 
 
 def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
-    """Return the index members for a new consent's first event. A short consent skips ``consent.expiring``."""
+    """Return the index members for a new consent's first event. A short consent has no ``consent.expiring``."""
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}

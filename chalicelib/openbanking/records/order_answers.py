@@ -23,7 +23,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
 KIND = ClaimKind(lifetime=24 * 3600, answer="outcome")
 RUNNING_SECONDS = 30
-"""Seconds after which an unfinished attempt is considered lost and its outcome unknown."""
+"""The number of seconds after which an unfinished attempt is considered lost and its outcome unknown."""
 
 
 @dataclass(frozen=True, slots=True)

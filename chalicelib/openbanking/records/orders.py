@@ -29,7 +29,7 @@ UNRESOLVED = ShardedIndex(TABLE, "unresolved", "unresolved_shard", "unresolved_a
 CLAIMED_SECONDS = 24 * 3600
 RETENTION_SECONDS = 90 * 24 * 3600
 RUNNING_SECONDS = 60
-"""Seconds after which an order that is still without an outcome counts as unresolved."""
+"""The number of seconds after which an order that is still without an outcome counts as unresolved."""
 _UNRESOLVED = (UNRESOLVED.partition, UNRESOLVED.time)
 
 
@@ -63,8 +63,8 @@ class RecordedOrder:
 
     Attributes:
         attempt: the latest attempt.
-        payment_id: ``None`` if the bank named none.
-        unresolved_at: the Unix second from which the order is unresolved, ``None`` if its outcome is known.
+        payment_id: the payment's identifier; ``None`` if the bank has returned none.
+        unresolved_at: the Unix second from which the order is unresolved, ``None`` if the outcome is known.
     """
 
     order: Order
@@ -74,7 +74,7 @@ class RecordedOrder:
     unresolved_at: int | None
 
     def has_outcome_by(self, now: int) -> bool:
-        """Whether the order should have an outcome by now, because it is no longer being sent."""
+        """Whether the order should have an outcome by ``now``, because the order is no longer being sent."""
         return self.unresolved_at is None or self.unresolved_at <= now
 
     @classmethod
@@ -93,7 +93,7 @@ def compute_order_digest(client_id: str, path: str, consent_id: str | None, body
 
 
 def order_key(bic: str, request_id: str) -> tuple[str, Item]:
-    """Return the table and key of the order under an X-Request-Id at a bank."""
+    """Return the table and key of the order with an X-Request-Id at a bank."""
     return claim_key(f"order#{bic}#{request_id.lower()}")
 
 
@@ -114,7 +114,8 @@ class Orders:
         self._clock = clock
 
     def put_claim(self, order: Order, attempt: str, running: int = RUNNING_SECONDS) -> Put:
-        """Return the write that claims an id before the bank is called. It fails while an order holds the id.
+        """Return the write that claims an X-Request-Id before the bank is called. It fails while another order has
+        claimed the id.
 
         Without an outcome after ``running`` seconds, the order is unresolved.
         """
@@ -136,7 +137,8 @@ class Orders:
         return replace(write, item=item, condition=absent("claim"))
 
     def update_claim(self, order: Order, attempt: str, found: Item, running: int = RUNNING_SECONDS) -> Update | None:
-        """Return the write that claims an id for a retry of the order in ``found``, or ``None`` for another order.
+        """Return the write that claims an id for a retry of the order in ``found``, or ``None`` if ``found`` is another
+        order.
 
         An order that the bank has accepted remains resolved regardless of the retry's outcome.
         """
@@ -156,9 +158,9 @@ class Orders:
         )
 
     def update_accepted(self, key: tuple[str, Item], order_digest: str | None, payment_id: str) -> Update:
-        """Return the write for a payment that the bank has.
+        """Return the write that records the order's payment at the bank.
 
-        It fails if the id now belongs to another order, or the order has another payment.
+        The write fails if the id now belongs to another order, or the order has another payment.
         """
         write = self._resolve(key, "accepted")
         same_payment = Attr("outcome").ne("accepted") | Attr("payment_id").eq(payment_id)
@@ -166,7 +168,7 @@ class Orders:
         return replace(write, set={**write.set, "payment_id": payment_id}, condition=condition)
 
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
-        """Return the write for an attempt with an unknown outcome. It fails if the order's outcome is known.
+        """Return the write that records an attempt with an unknown outcome. It fails if the order's outcome is known.
 
         ``payment_id`` is the id in the bank's unusable response.
         """
@@ -195,7 +197,7 @@ class Orders:
         return replace(self._resolve(order.key, "not_accepted"), add=counted, condition=only)
 
     def update_resolved(self, found: RecordedOrder, outcome: OrderOutcome, payment_id: str | None = None) -> Update:
-        """Return the write of an operator's resolution. It fails if the order has changed since it was read."""
+        """Return the write that records an operator's resolution. It fails if the order has changed since the read."""
         write = self._resolve(found.order.key, outcome)
         named = {"payment_id": payment_id} if payment_id is not None else {}
         unchanged = Attr("attempt").eq(found.attempt) & Attr(UNRESOLVED.time).eq(found.unresolved_at)
@@ -221,5 +223,5 @@ def _members(order: Order) -> Item:
 
 
 def _is_of(order_digest: str | None) -> Condition:
-    """Return the condition that the order with this digest holds the id."""
+    """Return the condition that the id is claimed by the order with this digest."""
     return Attr("order_digest").eq(order_digest)

@@ -25,7 +25,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
 TABLE = "payments"
 EARLY_SECONDS = 15 * 60
 HISTORY = 200
-"""The number of stored status changes: the first and the most recent ones."""
+"""The maximum number of stored status changes of a payment: the first and the most recent ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Payment:
         return VERSIONS[self.api_version]
 
     def is_of_one_order_with(self, other: Payment) -> bool:
-        """Whether both payments, from two responses of a bank, belong to the same order."""
+        """Whether this payment and ``other``, from two responses of a bank, belong to the same order."""
         known = {self.order_digest, other.order_digest} - {None}
         return len(known) <= 1 and self._order_key() == other._order_key()
 
@@ -83,7 +83,8 @@ class Payment:
         return self.request_id.lower(), self.client_id, self.consent_id
 
     def with_report(self, report: PaymentStatusReport) -> Payment:
-        """Return the payment after a report. It is unchanged if the status transition is not allowed or not new.
+        """Return the payment after a report. A report with a status that is not allowed or not new does not change the
+        status.
 
         Every report proves that the bank has the payment.
         """
@@ -101,12 +102,12 @@ def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
 
 
 def is_early(item: Item) -> bool:
-    """Whether an item holds early reports on a payment that is not recorded yet."""
+    """Whether an item contains early reports on a payment that is not recorded yet."""
     return "early" in item
 
 
 class Payments:
-    """Builds the writes of payments, for the flows' transactions."""
+    """Builds the writes that store and change payments, for the flows' transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -80,7 +80,7 @@ class PushedRequests:
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
 
     def update_to_keep(self, pushed: PushedRequest) -> tuple[PushedRequest, Update]:
-        """Return the request extended for the choice of a bank, and its write.
+        """Return the request with more time for the choice of a bank, and the write that stores this request.
 
         The write fails if the request was already extended or the time to do so has passed.
         """

@@ -1,4 +1,4 @@
-"""Validation of PNG and JPEG logos: complete files, of at most ``MOST_PIXELS`` in each direction.
+"""Validation of PNG and JPEG logos: complete files with a width and height of at most ``MOST_PIXELS``.
 
 The size of a file does not limit the memory that a browser needs: a few kilobytes can decode to gigabytes of pixels or
 text.
@@ -18,7 +18,9 @@ MOST_PIXELS = 2_000
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff"
 _NEEDED_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
-"""The chunks that are stored: those that a picture needs (PNG §5.6), and which of its colours are transparent."""
+"""The PNG chunks that are stored: the chunks that a picture needs (PNG §5.6), and the chunk with its transparent
+colours.
+"""
 _CHANNELS: Mapping[int, tuple[int, tuple[int, ...]]] = {
     0: (1, (1, 2, 4, 8, 16)),
     2: (3, (8, 16)),
@@ -26,20 +28,20 @@ _CHANNELS: Mapping[int, tuple[int, tuple[int, ...]]] = {
     4: (2, (8, 16)),
     6: (4, (8, 16)),
 }
-"""The channels and bit depths of each colour type (PNG §11.2.1)."""
+"""The number of channels and the allowed bit depths of each colour type (PNG §11.2.1)."""
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
-"""The first column and row, and the steps to the next, of the passes of an interlaced picture (PNG §8.2)."""
+"""The passes of an interlaced picture (PNG §8.2): first column, first row, and the steps to the next column and row."""
 _PIECE = 65_536
 _JPEG_END = b"\xff\xd9"
 _MARKER = re.compile(rb"\xff+([^\xff])", re.DOTALL)
 _SCAN = b"\xda"
 _MOST_SCANS = 64
-"""The maximum number of scans of a progressive picture, for each of which decoders go through all of it."""
+"""The maximum number of scans of a progressive JPEG picture. Decoders process the whole picture for each scan."""
 _FRAMES = (b"\xc0", b"\xc1", b"\xc2")
 
 
 def clean_png(content: bytes) -> bytes:
-    """Return a PNG file without its ancillary chunks, such as texts, except transparency. Raises: InvalidBank."""
+    """Return a PNG file without ancillary chunks, such as texts. Transparency is preserved. Raises: InvalidBank."""
     chunks = [chunk for chunk in _read_chunks(content) if chunk[:4] in _NEEDED_CHUNKS or not chunk[0] & 0x20]
     kinds = [chunk[:4] for chunk in chunks]
     if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"] or not set(kinds) <= set(_NEEDED_CHUNKS):
@@ -51,7 +53,7 @@ def clean_png(content: bytes) -> bytes:
 
 
 def check_jpeg(content: bytes) -> None:
-    """Check the segments of a JPEG file up to its scan, and that the scan ends. Raises: InvalidBank.
+    """Check the segments of a JPEG file up to its scan, and check that the scan ends. Raises: InvalidBank.
 
     Bytes of the value 255 may pad any marker (ITU-T T.81, B.1.1.2), and decoders ignore data after the end.
     """
@@ -103,7 +105,7 @@ def _frame(chunk: bytes) -> bytes:
 
 
 def _count_png_bytes(header: bytes, *, has_palette: bool) -> int:
-    """Return the number of bytes of an image's rows, each with the byte of its filter."""
+    """Return the number of bytes in the rows of an image, including the filter byte of each row."""
     if len(header) != 13:
         raise _damaged("PNG")
     width, height, depth, colours, compression, filters, interlace = struct.unpack(">IIBBBBB", header)

@@ -44,7 +44,7 @@ class SingleUses:
         self._engine = engine
 
     def claim(self, uses: Sequence[SingleUse]) -> None:
-        """Use identifiers up, all or none.
+        """Mark all identifiers as used, or none if any of them was used before.
 
         If DynamoDB's response is lost, check whether this request's claims were written, because the client cannot
         retry.
@@ -62,6 +62,6 @@ class SingleUses:
 
 
 def _claim(use: SingleUse) -> Put:
-    """Return the write of a claim. ``attempt`` distinguishes requests with the same identifier."""
+    """Return the write that claims an identifier. ``attempt`` distinguishes requests with the same identifier."""
     table, key = use.key
     return Put(table, key | {"attempt": new_id(), "expires_at": use.expires_at}, absent("claim"))

@@ -1,9 +1,9 @@
-"""The cost of drawing an SVG document, counted without drawing the document.
+"""The cost of drawing an SVG document, computed without drawing the document.
 
-A few kilobytes can occupy a browser for hours. An element is drawn with everything it refers to (``use``, patterns,
-masks, clip paths, markers, filters, gradients), nested references multiply, and inherited references are drawn with
-every descendant. The count follows these references, and ends when it exceeds the limit. If a document is ambiguous,
-the count is too high rather than too low.
+A document of a few kilobytes can keep a browser busy for hours. An element is drawn with everything that it refers to
+(``use``, patterns, masks, clip paths, markers, filters, gradients), nested references multiply the cost, and inherited
+references are drawn with every descendant. The computation follows these references, and ends when the cost exceeds the
+limit. If a document is ambiguous, the cost is too high rather than too low.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from chalicelib.openbanking.records.svg_styles import (
 )
 
 MOST_COST = 3_000_000
-"""The maximum cost of a logo, in hundredths of a plain element. Chromium draws 30,000 of them within seconds."""
+"""The maximum cost of a logo. A plain element costs 100. Chromium draws 30,000 plain elements within seconds."""
 MOST_DEPTH = 200
-"""The maximum depth of elements inside each other."""
+"""The maximum nesting depth of elements."""
 _LEAST, _PLAIN = 10, 100
 _COSTS: Mapping[str, int] = {
     **dict.fromkeys(("linearGradient", "radialGradient", "stop"), _LEAST),
@@ -40,18 +40,18 @@ _COSTS: Mapping[str, int] = {
     "pattern": 30_000,  # a picture of its own, which can be much larger than the logo
 }
 _LAYER = 3_000
-"""The cost of an element that is drawn apart, and then blended with what is below it."""
+"""The cost of an element that is drawn as a separate layer and then blended with the background."""
 _PRIMITIVE = 30_000
-"""The cost of a filter primitive, which computes every pixel of what the filter is applied to."""
+"""The cost of a filter primitive, which computes every pixel of the filtered element."""
 _DETAIL = 20
-"""The cost of a coordinate or a character."""
+"""The cost of each coordinate and each character."""
 _RESOURCES = frozenset(
     ("defs", "symbol", "linearGradient", "radialGradient", "pattern", "clipPath", "mask", "marker", "filter")
 )
-"""Elements that are drawn where something refers to them, not where they stand."""
+"""Elements that are drawn at the position of a reference, not at their own position."""
 _TEXTS = frozenset(("text", "tspan", "textPath"))
 _PAINTED = _TEXTS | {"path", "rect", "circle", "ellipse", "line", "polyline", "polygon"}
-"""Elements that are painted with the inherited paints and markers."""
+"""Elements that are painted with inherited paints and markers."""
 
 
 class _Element:
@@ -99,7 +99,7 @@ class _Element:
 
 
 class Drawing:
-    """A document's elements and style sheets, added in their order."""
+    """A document's elements and style sheets, in the order in which they are added."""
 
     def __init__(self) -> None:
         self.elements: list[_Element] = []
@@ -109,7 +109,8 @@ class Drawing:
         self._lengths = Lengths()
         self._size = 1.0
         self.has_far_coordinates = False
-        """Whether ``is_affordable`` found something that is drawn beyond ``FARTHEST_RATIO`` sizes of the document."""
+        """Whether ``is_affordable`` found an element that extends beyond ``FARTHEST_RATIO`` times the document's size.
+        """
 
     def open(self, name: str, attributes: Mapping[str, str]) -> None:
         element = _Element(name, attributes, self._open[-1] if self._open else None)
@@ -142,7 +143,9 @@ class Drawing:
         self._lengths.add_style_sheet(list(read_declarations(text)))
 
     def is_affordable(self) -> bool:
-        """Whether drawing the document costs at most ``MOST_COST``. An element that draws itself never ends."""
+        """Whether drawing the document costs at most ``MOST_COST``. An element that refers to itself has an unlimited
+        cost.
+        """
         self._resolve_styles()
         cost = 0
         waiting = [(self.elements[0], frozenset[str](), 1, 1.0)]
@@ -159,8 +162,8 @@ class Drawing:
         return own * self._lengths.scale(element.name, element.view_box)
 
     def _is_far(self, element: _Element, scale: float) -> bool:
-        """Whether an element is larger than the size that browsers draw at once. ``scale`` includes the element's own
-        scale.
+        """Whether an element extends beyond ``FARTHEST_RATIO`` times the document's size. ``scale`` includes the
+        element's own scale.
         """
         if element.name not in _PAINTED:
             return False
@@ -182,7 +185,8 @@ class Drawing:
     def _drawn_with(
         self, element: _Element, inherited: frozenset[str], times: int, scale: float
     ) -> list[tuple[_Element, frozenset[str], int, float]]:
-        """Return the parts drawn with an element: its children, the elements it uses, and its references.
+        """Return the elements that are drawn with an element: its children, the elements that it uses, and its
+        references.
 
         A resource inherits from its own position, not from the element that refers to it.
         """

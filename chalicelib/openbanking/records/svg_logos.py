@@ -1,8 +1,8 @@
 """Validation of SVG logos: drawings without external references that browsers can draw quickly.
 
-An SVG document can contain scripts and load other documents. Only elements that draw are accepted, and metadata of
-drawing programs, which browsers ignore. Features whose drawing time is unlimited for any size are refused: filter
-functions, dashes, animations.
+An SVG document can contain scripts and load other documents. Therefore only drawing elements are accepted, and metadata
+of drawing programs, which browsers ignore. Features that can take unlimited drawing time at any size are refused:
+filter functions, dashes, animations.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ _ELEMENTS = frozenset(
 _OUTSIDE = re.compile(
     r"\\|@import|image-set|(?:src|image)\(|javascript:|url\(\s*+['\"]?+\s*+(?!#|['\"])", re.IGNORECASE
 )
-"""What refers to something outside, in a style or a value; a backslash could hide it."""
+"""A pattern for external references in a style or a value. It includes backslashes, which could hide a reference."""
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _ACTIVE = ("http://www.w3.org/", "http://www.mozilla.org/")
-"""The beginnings of the namespaces with elements that browsers know, such as XHTML and MathML."""
+"""Prefixes of the namespaces with elements that browsers process, such as XHTML and MathML."""
 
 
 def check_svg(content: bytes) -> None:
-    """Check an SVG document. Expat reads no external entity. Declared entities and document types are refused."""
+    """Check an SVG document. Expat reads no external entities. Entity declarations and document types are refused.
+    Raises: InvalidBank.
+    """
     parser = expat.ParserCreate(namespace_separator=" ")
     checks = _SvgChecks()
     parser.StartElementHandler = checks.start_element
@@ -56,7 +58,7 @@ def check_svg(content: bytes) -> None:
 
 
 class _SvgChecks:
-    """Expat's handlers. Each handler raises InvalidBank."""
+    """Handlers for Expat's events. Each handler raises InvalidBank for an element that is not allowed."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
@@ -101,7 +103,7 @@ class _SvgChecks:
             _refuse_unaffordable(f"coordinates beyond {FARTHEST_RATIO:,} times its size")
 
     def text(self, text: str) -> None:
-        """Collect a style, which may arrive in parts, and count texts that are drawn."""
+        """Collect the text of a style, which may arrive in parts, and count the characters of texts that are drawn."""
         if self._open[-1:] == ["style"]:
             self._style.append(text)
         else:

@@ -1,7 +1,7 @@
 """Computes the scale at which an SVG document's transforms and view boxes enlarge its drawing.
 
-A browser draws a single curve for minutes once it is some million pixels wide. Nested and referenced scales multiply,
-so small factors can also reach this size. Each factor here is an upper bound. Unknown syntax counts as infinite.
+A browser takes minutes to draw a single curve that is some million pixels wide. Nested and referenced scales multiply,
+so small factors can also reach this size. Each computed factor is an upper bound. Unknown syntax counts as infinite.
 """
 
 from __future__ import annotations
@@ -11,26 +11,29 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 FARTHEST_RATIO = 2_000
-"""The maximum extent of what is drawn, in sizes of the logo: 2,000,000 pixels if it is shown with 1,000."""
+"""The maximum extent of a drawing relative to the logo's size: 2,000,000 pixels if the logo is shown with 1,000 pixels.
+"""
 _SIZES = frozenset(("width", "height", "inline-size", "block-size", "markerWidth", "markerHeight"))
 _EXTENTS = _SIZES | {"d", "points", "x", "y", "r", "rx", "ry", "cx", "cy", "x1", "y1", "x2", "y2"}
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _ROUND_ARC = re.compile(rf"[aA]\s*({_NUMBER.pattern})[\s,]+\1[\s,]+0[\s,]+0(?=[\s,01])")
-"""The beginning of an arc of at most half a circle, which is as large as the line between its ends, not its radius."""
+"""The beginning of a circular arc of at most 180 degrees. Its extent depends on the distance of its ends, not on its
+radius.
+"""
 _LENGTH = re.compile(rf"({_NUMBER.pattern})(%|[a-zA-Z]*)")
 _ABSOLUTE_UNITS = frozenset(("pt", "pc", "mm", "cm", "in", "q"))
 _FONT_SIZE = 10_000
-"""The largest size of a font in browsers, in pixels, to which lengths can be relative."""
+"""The maximum font size in browsers, in pixels. Lengths can be relative to the font size."""
 _FUNCTION = re.compile(r"(?<![\w-])([\w-]+)\s*\(([^()]*)\)")
 _USUAL_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9])?(?![0-9])")
-"""A number that no browser finds too large or too small."""
+"""A number that is not too large or too small for any browser."""
 _VALID = r"(?:(?:scale|translate)\(n(?:[ ,]?n)?\)|rotate\(n(?:[ ,]?n[ ,]?n)?\)|skew[XY]\(n\)|matrix\(n(?:[ ,]?n){5}\))"
 _VALID_TRANSFORMS = re.compile(f"{_VALID}(?:,?{_VALID})*")
 _VALID_VIEW_BOX = re.compile(r"n[ ,]n[ ,]n[ ,]n")
 _REDUCIBLE = frozenset(("g", "use", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text"))
-"""Elements to which browsers certainly apply ``transform``."""
+"""Elements to which every browser applies ``transform``."""
 _DEFAULT_SIZE = 150.0
-"""The height of a document that does not give it."""
+"""The height in pixels of a document that does not specify a height."""
 
 
 class Lengths:
@@ -41,12 +44,12 @@ class Lengths:
         self._percent = 100.0
         self.stroke_width = 1.0
         self.styled = 0.0
-        """The largest extent that a style sheet gives to elements."""
+        """The largest extent that a style sheet sets."""
         self.may_replace_transforms = False
-        """Whether a style can replace an attribute ``transform`` that makes something smaller."""
+        """Whether a style can replace a ``transform`` attribute that reduces an element."""
 
     def add(self, declarations: Iterable[tuple[str, str]]) -> None:
-        """Add attributes, or the declarations of styles."""
+        """Add the lengths in attributes or in style declarations."""
         for name, value in declarations:
             if name in _SIZES:
                 percent = (float(number) for number, unit in _LENGTH.findall(value) if unit == "%")
@@ -69,7 +72,9 @@ class Lengths:
         self.styled = max(self.styled, read_extent(declarations))
 
     def scale(self, name: str, view_box: float | None) -> float:
-        """Return the factor by which an element enlarges its content to its size, or a marker to its line."""
+        """Return the factor by which an element enlarges its content: to the element's size, and for a marker also with
+        the line's width.
+        """
         filled = 1.0
         if view_box is not None:
             filled = max(1.0, self._size * self._percent / 100 / view_box) if view_box else math.inf
@@ -82,7 +87,7 @@ def read_extent(declarations: Iterable[tuple[str, str]]) -> float:
 
 
 def read_view_box(attributes: Mapping[str, str]) -> float | None:
-    """Return the smaller side of an element's view box, ``None`` without one, or 0 if it may be invalid."""
+    """Return the smaller side of an element's view box, 0 for a possibly invalid view box, or ``None`` without one."""
     text = attributes.get("viewBox", "").strip()
     if not text:
         return None
@@ -91,7 +96,7 @@ def read_view_box(attributes: Mapping[str, str]) -> float | None:
 
 
 def read_document_size(attributes: Mapping[str, str]) -> float:
-    """Return the smaller side of the document, or 0 if it is relative to a font."""
+    """Return the smaller side of the document, or 0 if its unit is relative to a font."""
     if (view_box := read_view_box(attributes)) is not None:
         return view_box
     found = [length for name in ("width", "height") for length in _LENGTH.findall(attributes.get(name, ""))]
@@ -115,7 +120,9 @@ def _stretches(transform: str) -> list[float]:
 
 
 def _stretch(name: str, arguments: str) -> float:
-    """Return the largest factor by which a transform changes a distance (its matrix's largest singular value)."""
+    """Return the largest factor by which a transform changes a distance: the largest singular value of the transform's
+    matrix.
+    """
     numbers = _numbers(arguments)
     if name in ("translate", "rotate"):
         return 1.0
@@ -143,7 +150,9 @@ def _normalize(text: str) -> str:
 
 
 def _largest_length(name: str, value: str) -> float:
-    """Return the largest length in pixels. A percentage counts as its number, and a function as infinite."""
+    """Return the largest length in pixels. A percentage counts as its number without the sign, and a function as
+    infinite.
+    """
     if "(" in value:
         return math.inf
     if name in ("d", "points"):

@@ -9,21 +9,21 @@ from urllib.parse import unquote
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?|[zZ]")
-"""A coordinate of a path; closing it adds a vertex as well."""
+"""A pattern for a coordinate of a path. It also matches the command that closes a path, which adds a vertex."""
 _NOT_INHERITED = frozenset(("mask", "mask-image", "-webkit-mask", "-webkit-mask-image", "clip-path", "filter"))
 _UNLAYERED: Mapping[str, frozenset[str]] = {
     "opacity": frozenset(("1", "1.0", "100%")),
     "mix-blend-mode": frozenset(("normal",)),
     "isolation": frozenset(("auto",)),
 }
-"""Properties that have an element drawn as a layer of its own, with the values that do not."""
+"""Properties that draw an element as a separate layer, each with the values that do not."""
 _REFERENCE = re.compile(r"url\(\s*+['\"]?\s*+#([^'\")]*)", re.IGNORECASE)
 _RULE = re.compile(r"(?<![^{}@])([^{}@]++)\{([^{}]*)\}")
 _CLASSES = re.compile(r"\s*\.[\w-]+\s*(?:,\s*\.[\w-]+\s*)*")
 _TOKEN = re.compile(
     r"(?P<url>url\(\s*[^'\"()\s]*)|(?P<comment>/\*.*?(?:\*/|\Z))|\"[^\"\n]*\"|'[^'\n]*'", re.DOTALL | re.IGNORECASE
 )
-"""What CSS reads as one token, whatever stands in it: an address, a comment or a string."""
+"""A pattern for text that CSS reads as a single token, whatever its content: a URL, a comment or a string."""
 _PUNCTUATION = str.maketrans("{};:@", "     ")
 _EVERY = "*"
 _FUNCTIONS = frozenset(
@@ -33,10 +33,11 @@ _FUNCTIONS = frozenset(
         *("rotate", "translate", "translatex", "translatey", "not", "is", "where", "nth-child", "nth-of-type", "lang"),
     )
 )
-"""The functions in styles that draw nothing, unlike filter functions, images and what enlarges."""
+"""The allowed functions in styles. They do not draw, unlike filter functions and images, and do not enlarge elements.
+"""
 _FUNCTION = re.compile(r"(?<![\w-])([\w-]+)\(")
 _SIBLINGS = re.compile(r"~(?!=)")
-"""A combinator, for which browsers may compare every element with every other one, again and again."""
+"""The sibling combinator, for which browsers may compare every element with every other element, repeatedly."""
 _FILTERS = frozenset(("filter", "-webkit-filter", "backdrop-filter", "-webkit-backdrop-filter"))
 _REFUSED: Mapping[str, str] = {
     "stroke-dasharray": "dashes",
@@ -57,12 +58,14 @@ _GEOMETRY = frozenset(
 )
 """Attributes with coordinates and lengths."""
 _NAME = re.compile(r"#[\w-]+")
-"""A colour or an id, whatever digits are in it."""
+"""A pattern for a colour or an id, in which digits are not coordinates."""
 _FEW_OCTAVES = re.compile(r"\s*(?:[0-9]|10)\s*")
 
 
 def unite(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return the union of both sets. A set that contains the other is shared, as thousands of elements can use it."""
+    """Return the union of two sets. If a set contains the other set, return it without a copy, because thousands of
+    elements can use it.
+    """
     if one is other or other <= one:
         return one
     return one | other if one else other
@@ -138,10 +141,10 @@ class StyleSheets:
     def __init__(self) -> None:
         self._by_class: dict[str, Style] = {}
         self.numbers = 0
-        """The coordinates of the paths that they contain."""
+        """The number of coordinates of paths in the style sheets."""
 
     def add(self, text: str) -> None:
-        """Add a style sheet. A rule counts for every element unless all its selectors are classes."""
+        """Add a style sheet. A rule applies to every element unless all selectors of the rule are classes."""
         text = _TOKEN.sub(_simplify, text)
         if "path(" in text.lower():
             self.numbers += len(NUMBER.findall(text))
@@ -182,25 +185,27 @@ def read_declarations(text: str) -> Iterator[tuple[str, str]]:
 
 
 def read_targets(reference: str) -> frozenset[str]:
-    """Return the ids that ``#id`` may denote: the literal id and the decoded id."""
+    """Return the ids to which ``#id`` may refer: the literal id and the decoded id."""
     written = reference.strip()[1:]
     return frozenset((written, unquote(written)))
 
 
 def local_name(name: str) -> str:
-    """Return a name without its namespace, which ends with a space."""
+    """Return a name without its namespace. In ``name``, a space follows the namespace."""
     return name.rpartition(" ")[2]
 
 
 def _simplify(token: re.Match[str]) -> str:
-    """Remove comments, and from strings the quotation marks and characters that would end a declaration or rule."""
+    """Remove comments. From strings, remove the quotation marks and the characters that would end a declaration or
+    rule.
+    """
     if token["url"]:
         return token[0]
     return " " if token["comment"] else token[0][1:-1].translate(_PUNCTUATION)
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:
-    """Return the declarations in CSS, or in the remainder of a style sheet outside its rules."""
+    """Return the declarations in CSS text, or in the part of a style sheet that is outside its rules."""
     for declaration in re.split("[;{}]", text):
         name, _, value = declaration.partition(":")
         yield name.strip().lower(), value

@@ -1,4 +1,4 @@
-"""Unattended reads: the number of a TPP's reads of an account in a day without its PSU (RTS on SCA, Article 36(5)).
+"""Unattended reads: a TPP's reads of an account in the PSU's absence, counted by day (RTS on SCA, Article 36(5)).
 
 Each consent, call, account and UTC day has an item with the counted reads. A conditional write adds one read, so
 concurrent requests cannot exceed the bank's limit. A read is counted under its own id. So the write can be retried when
@@ -23,9 +23,9 @@ _IDENTIFIERS = ("account_id", "iban", "payment_id")
 
 @dataclass(frozen=True, slots=True)
 class ReadReservation:
-    """One read of a consent's data, counted in the items ``parts``, one for each identifier in the request.
+    """One read of a consent's data, counted in the items ``parts``, one item for each identifier in the request.
 
-    ``read_id`` distinguishes it from other reads. ``reserved_at`` is a Unix second of its day.
+    ``read_id`` identifies the read. ``reserved_at`` is a Unix second of the day on which the read is counted.
     """
 
     consent_id: str
@@ -34,12 +34,12 @@ class ReadReservation:
     reserved_at: int = 0
 
     def as_members(self) -> dict[str, Any]:
-        """Return the members of a stored call."""
+        """Return the read as members of a stored call."""
         return {"unattended_read": {"parts": list(self.parts), "read_id": self.read_id}}
 
     @classmethod
     def from_members(cls, consent_id: str, members: Mapping[str, Any]) -> Self | None:
-        """Read a stored call of a consent. Return ``None`` if it was not counted."""
+        """Restore the read of a stored call. Return ``None`` if the call was not counted."""
         stored = members.get("unattended_read")
         return cls(consent_id, tuple(stored["parts"]), stored["read_id"]) if stored else None
 
@@ -53,7 +53,7 @@ class UnattendedReads:
     def new(self, consent_id: str, call: str, request: Mapping[str, Any]) -> ReadReservation:
         """Create a read by the TPP's ``call``.
 
-        It is a read of the account or payment in ``request``, or of all accounts without an identifier.
+        The read is for the account or payment in ``request``, or for all accounts if ``request`` has no identifier.
         """
         now = self._clock.time()
         day = timestamp(now)[:10]
@@ -62,7 +62,9 @@ class UnattendedReads:
         return ReadReservation(consent_id, parts, new_id(), now)
 
     def update_reserved(self, read: ReadReservation, limit: int) -> list[Update]:
-        """Return the writes that count ``read``. They fail if ``limit`` others were counted. A retry has no effect."""
+        """Return the writes that count ``read``. They fail if ``limit`` other reads were already counted. A retry has
+        no effect.
+        """
         reads = Attr("reads")
         free = reads.not_exists() | reads.contains(read.read_id) | reads.size().lt(limit)
         return [

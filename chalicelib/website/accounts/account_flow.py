@@ -81,7 +81,9 @@ another address, or register:
 If it was not you, ignore this email: nothing has changed.""",
     ),
 }
-"""Subject and text of each email. Every request sends one, so the page does not reveal whether an account exists."""
+"""The subject and text of each email. Every request sends an email, so the page does not reveal whether an account
+exists.
+"""
 
 
 def compose_mail(topic: Topic, to: str, **values: str) -> str:
@@ -168,7 +170,7 @@ def link_manager(code_or_email: str, manager_id: int, *, users: Users, engine: E
 
 
 def find_owner(code_or_email: str, *, call: Call) -> User:
-    """Return the user who will own a client, named as in ``link_manager``. A code is used up.
+    """Return the user who will own a client, identified as in ``link_manager``. A code is used up.
 
     Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
     """

@@ -92,7 +92,7 @@ def sign_in_form(visit: Visit) -> Response:
 
 
 def sign_in(visit: Visit) -> Response:
-    """``POST /sign-in``. Unknown emails and wrong passwords get the same response in the same time."""
+    """``POST /sign-in``: sign the user in. Unknown emails and wrong passwords get the same response and timing."""
     email = visit.field("email")
     try:
         name = users.normalise_email(email)
@@ -129,7 +129,7 @@ def begin_session(
 ) -> Response:
     """Start a session with a new secret and redirect to ``place``, by default the previously requested page.
 
-    A cookie identifies the browser on its next sign-in. A known browser keeps the id ``browser``.
+    A cookie identifies the browser on its next sign-in. A browser that is already known retains the id ``browser``.
     """
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
@@ -151,7 +151,7 @@ def mail_subjects(visit: Visit, name: str) -> Subjects:
 
 
 def mail_sent_page(visit: Visit, name: str, what: str) -> Response:
-    """The page shown after requesting an email. It is the same for every email."""
+    """Render the page that follows a request for an email. The page is the same for every email."""
     folder = visit.website.shared.settings.mail_folder if visit.website.shared.settings.is_local else ""
     return page(visit, "mailed.html", to=name, what=what, folder=folder)
 

@@ -116,7 +116,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
 
 
 def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
-    """The bank's scopes by role, each with the calls that require it."""
+    """The bank's scopes by PSD2 service, each with the calls that require it."""
     names = dict.fromkeys(scope.service for scope in bank.scopes)
     return [
         (name, [(scope, _calls_of_scope(bank.version, scope)) for scope in bank.scopes if scope.service == name])

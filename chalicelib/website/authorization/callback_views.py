@@ -1,4 +1,4 @@
-"""Callback pages: after an authorization, with its journey, and after a payment."""
+"""The callback pages: the page after an authorization, with its journey, and the page after a payment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NOTICES: Mapping[str, Notice] = {
     "refresh": Notice.TOKENS_REFRESHED,
     "end": Notice.CONSENT_ENDED,
 }
-"""What a page says after an action."""
+"""The notice that the page shows after each action."""
 _PAYMENT_FIELDS = ("bic", "payment_id", "status", "message")
 _TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can forge
 
@@ -155,7 +155,7 @@ def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
 
 
 def _stage_answer(visit: Visit, query: Mapping[str, str]) -> Response:
-    """Return the stage of the user's own journey as JSON, and 404 to other users."""
+    """Return the stage of the user's own journey as JSON. For other users' journeys, return 404."""
     journey = _find_journey(visit, query) if visit.email is not None else None
     if journey is None:
         return json_answer({"state": None}, 404)
@@ -199,7 +199,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
 
 
 def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
-    """The steps of a journey in order, each with its time, or ``None`` for a future step."""
+    """The steps of a journey in order, each with its time, which is ``None`` for a future step."""
     times = "once" if journey.refreshes == 1 else f"{journey.refreshes} times"
     returned = "without a consent" if journey.error else "with a code"
     steps = [

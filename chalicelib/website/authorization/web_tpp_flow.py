@@ -66,7 +66,7 @@ def request_body(choice: AuthorizationChoice, *, keyring: Keyring, clients: Clie
 def begin_authorization(
     choice: AuthorizationChoice, *, keyring: Keyring, clients: Clients, journeys: Journeys, call_hub: Call
 ) -> str:
-    """Send the request. Returns the bank's URL. A duplicate form returns the same URL. Raises: Refusal."""
+    """Send the authorization request and return the bank's URL, also for a duplicate form. Raises: Refusal."""
     if not choice.client.active:
         raise refusals.CLIENT_INACTIVE()
     body = request_body(choice, keyring=keyring, clients=clients)
@@ -204,7 +204,7 @@ def check_consent(journey: Journey, *, clock: Clock, journeys: Journeys, consent
 
 
 def _refresh_token(journeys: Journeys, journey: Journey) -> str:
-    """Return the refresh token of a journey. Raises: JourneyChanged, if there is none."""
+    """Return the refresh token of a journey. Raises: JourneyChanged, if the journey has no refresh token."""
     if journey.stage != "tokens":
         raise JourneyChanged
     return journeys.unseal_secrets(journey)["refresh_token"]

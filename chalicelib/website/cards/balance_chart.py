@@ -14,15 +14,18 @@ from chalicelib.website.display_text import moment
 
 WIDTH, HEIGHT = 600, 160
 PLACES = 24
-"""The number of places of the chart whose balances can be read one by one."""
+"""The number of positions on the chart for which the page shows the balances."""
 _AT_LEAST = 30  # the last balance takes at least 1/30 of the width, so that it is visible
 Balances = Mapping[str, int]
-"""``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
+"""The balances of an account at a time: ``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in
+minor units.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The paths of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds.
+    """A chart of balances: the paths of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix
+    seconds.
 
     ``tips`` are the balances at the ends of equally long periods, from left to right.
     """

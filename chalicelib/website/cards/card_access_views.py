@@ -33,7 +33,7 @@ def for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit]
 
 
 def card_id_of(visit: Visit) -> int:
-    """Return the card id in the URL. Raises: Refused, if it is not a number."""
+    """Return the card id in the URL. Raises: Refused, if the id is not a number."""
     written = visit.incoming.uri["card_id"]
     if not CARD_ID.fullmatch(written):
         raise Refused(Status.NO_CARD)
@@ -54,7 +54,7 @@ def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
 
 
 def _not_linked_page(visit: Visit) -> Response:
-    """The introduction for users who are not linked to a programme manager."""
+    """Render the introduction for users who are not linked to a programme manager."""
     is_found = "card_id" not in visit.incoming.uri
     referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
     return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))

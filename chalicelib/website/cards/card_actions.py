@@ -27,9 +27,9 @@ class CardAction:
     """A form on the page of a card, offered in the states that permit its action (``CARD_RULES``).
 
     Attributes:
-        members: the request members that are fields, besides ``card_id``.
-        kind: the kind of group whose id is the first member.
-        notice: the message of a success.
+        members: the request members that are fields, apart from ``card_id``.
+        kind: the kind of the group that the first member identifies.
+        notice: the message that follows a success.
     """
 
     action: str
@@ -85,7 +85,7 @@ CARD_ACTIONS: tuple[CardAction, ...] = (
 )
 BY_ACTION = {each.action: each for each in CARD_ACTIONS}
 _MEMBERS_SHOWN = {"risk_rules_group_id": "risk_group_id"}
-"""Members of ``showCard`` whose names differ from those of the forms."""
+"""Members of the forms that have another name in ``showCard``, with that name."""
 
 NEW_CARD: Mapping[str, tuple[str, ...]] = {
     "Card": (
@@ -120,7 +120,7 @@ NEW_CARD: Mapping[str, tuple[str, ...]] = {
 }
 """The fields of a new card, by heading."""
 _DEFAULTS = {"card_virtual": "1"}
-"""The default values of choices; others begin with the first of their choices."""
+"""The default values of choices. For other members, the first choice is the default."""
 HELP: Mapping[str, str] = {
     "Holder": (
         "With the id of an existing holder, leave the other fields of the holder empty. "
@@ -158,7 +158,7 @@ LABELS: Mapping[str, str] = {
     "delivery_country_ison": "Delivery country",
     "order_shipping_method": "Shipping method",
 }
-"""Labels of members; others are called by their names."""
+"""The labels of members. A member without a label is shown by its name."""
 
 
 def label(member: str) -> str:
@@ -166,10 +166,10 @@ def label(member: str) -> str:
 
 
 def form_field(model: type[Request], member: str, choices: Choices | None = None, default: str = "") -> FormField:
-    """Return the form field of a request member, with the model's bounds or values, and whether it is required.
+    """Return the form field of a request member, with the model's bounds or values, and whether the field is required.
 
     Args:
-        choices: the values that are offered, instead of those of the model.
+        choices: the values that are offered instead of the model's values.
     """
     field = model.model_fields[member]
     rule, optional = rule_in(field), not field.is_required()
@@ -188,7 +188,7 @@ def _is_needed(model: type[Request], member: str) -> bool:
 
 
 def _values(rule: ValueRule) -> Choices:
-    """The values of an enumeration with their meanings. Other rules have none."""
+    """Return the values of an enumeration with their meanings, or no values for other rules."""
     if isinstance(rule, OneOfRule | CodeWordRule):
         return {str(value): meaning.capitalize() for value, meaning in rule.meanings.items()}
     return {}

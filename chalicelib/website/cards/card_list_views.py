@@ -19,9 +19,9 @@ from chalicelib.website.pages import Visit, page
 
 _NAME_CHARACTERS = 50
 ANSWERS: Mapping[str, str] = {"approved": "Approved", "declined": "Declined"}
-"""Choices for the answer to a message."""
+"""The choices of the filter for a message's response, by value."""
 KINDS: Mapping[str, str] = {str(number): label.capitalize() for number, label in MESSAGES.items()}
-"""Choices of the filters, by value."""
+"""The choices of the filter for kinds of messages, by value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
 
 
 def _members(wanted: ListFilter) -> Mapping[str, Any]:
-    """The members of the request. With an invalid field, only the members that identify the list's owner."""
+    """Return the members of the request. With an invalid field, return only those that identify the list's owner."""
     if not wanted.errors:
         return wanted.members
     return {name: value for name, value in wanted.members.items() if name == "card_id"}

@@ -61,7 +61,7 @@ def show_statement(visit: Visit, manager_id: int) -> Response:
 
 
 def _read_query(visit: Visit) -> StatementQuery:
-    """Parse the query; it defaults to the last 30 days, today included."""
+    """Parse the query. By default, the statement covers the last 30 days, including today."""
     errors: dict[str, str] = {}
     today = day_of(visit.website.shared.clock.time())
     until = read_day(visit.field, "to", errors) or today

@@ -14,7 +14,8 @@ from chalicelib.cards.protocol import states, values
 from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 
 _WRITTEN = re.compile(r"(?:[0-9]{1,13}|[1-9][0-9]{0,2}(?:,[0-9]{3}){1,3}|[1-9](?:,[0-9]{3}){4})(?:\.[0-9]{1,4})?")
-"""Up to 13 integer digits and 4 decimals; commas are allowed as thousands separators only."""
+"""A pattern for an amount with up to 13 integer digits and 4 decimals. Commas are allowed only as thousands separators.
+"""
 _MINUS = "\u2212"
 
 

@@ -146,7 +146,7 @@ def _managed_card_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    """Render the card's page after a form of ``CARD_ACTIONS``. The form remains open with its errors."""
+    """Render the card's page after a form of ``CARD_ACTIONS``. A refused form remains open and shows its errors."""
     offered = {each.action for each in offered_actions(shown)}
     text = problem or (refusal if action not in offered else "")
     return _card_page(visit, shown, opened=action, errors=errors, refusal=refusal, problem=text, status=status)

@@ -18,7 +18,7 @@ def country_choices() -> Mapping[str, str]:
 
 
 def country_number(written: str) -> int | None:
-    """Return the numeric code of a country, by its case-insensitive name or a code, or ``None`` if unknown."""
+    """Return the numeric code of a country, by its name in any case or a code. Return ``None`` if unknown."""
     return _numbers().get(fold(written.strip()))
 
 

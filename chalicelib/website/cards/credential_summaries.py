@@ -25,7 +25,7 @@ class CredentialList:
 
 
 def read_credentials(portal: Portal, manager_id: int) -> CredentialList:
-    """Read the credentials for a page. The page is shown without them if reading fails."""
+    """Read the credentials for a page. If reading fails, the page is shown without credentials."""
     try:
         found = portal.read(manager_id, LIST_CREDENTIALS)
     except Refused:

@@ -37,10 +37,10 @@ _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD
 _AUTHENTICATED: Mapping[str, ResultKind] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
-"""The states of authorizations, in the order in which a clearing is most likely."""
+"""The states of authorizations, sorted by the likelihood that the next clearing is for them, highest first."""
 
 ResultKind = Literal["good", "bad", "plain"]
-"""Good or bad news for the cardholder, or neither."""
+"""The kinds of results: positive or negative for the cardholder, or neutral."""
 
 
 class InvalidForm(ValueError):
@@ -68,7 +68,7 @@ def build_offers(shown: Mapping[str, Any]) -> Mapping[Offer, Choices]:
 
 
 def build_defaults(shown: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """Return default values by action and field for the card. They match the first offered authorization."""
+    """Return default values by action and field for the card. The values match the first offered authorization."""
     known = _known_authorizations(shown)
     held = next((each for each in known if each["state"] == HELD), None)
     cleared = next((each for each in known if each["cleared"]), None)
@@ -161,7 +161,7 @@ def _to_int(text: Any) -> int:
 
 
 def _known_authorizations(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Approved or cleared authorizations, with the most likely to be cleared again first."""
+    """Return the approved or cleared authorizations, with those that are most likely to be cleared next first."""
     known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
     return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
 

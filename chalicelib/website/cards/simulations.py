@@ -18,15 +18,15 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 Kind = Literal["amount", "choice", "country", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
 Choices = Mapping[str, str]
-"""Labels by value."""
+"""The labels of choices, by value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A form field: the name of its request member, and its label.
 
-    An empty ``optional`` field is not sent. The page never shows a secret again. Without a default, the first offer is
-    selected. ``digits`` is the length of a secret.
+    An empty ``optional`` field is not sent. The page never shows a submitted secret again. Without a default, the first
+    offer is selected. ``digits`` is the length of a secret.
     """
 
     name: str
@@ -45,8 +45,9 @@ class Simulation:
     """A form of the simulator.
 
     Attributes:
-        is_of_card: whether the request contains the card's id, unless it contains that of an authorization.
-        otherwise: the text shown if no record to act on exists yet.
+        is_of_card: whether the request contains the card's id. A request with an authorization's id does not contain
+        it.
+        otherwise: the text that is shown if there is no record to act on yet.
     """
 
     action: str

@@ -13,13 +13,13 @@ from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.website.performance.performance_chart import HEIGHT, WIDTH, AxisLabel, ChartPath, PerformanceChart
 
 KIND_NAMES: Mapping[ErrorKind, str] = {"caller": "Refused (4xx)", "limit": "Rate limit", "bank": "Bank", "hub": "Hub"}
-"""Labels of the kinds of errors, by whose fault they are."""
+"""The labels of the kinds of errors."""
 _TOPS = (2, 4, 6, 8, 10)
-"""Possible maximums of a scale, times a power of ten; half of each is a whole number."""
+"""The possible maximums of a scale, before multiplication by a power of ten. Half of each maximum is a whole number."""
 _ROOM = 0.2
-"""The part of an hour's width that stays empty beside its column."""
+"""The fraction of an hour's width that is the gap between columns."""
 _LABELLED = 6
-"""Every so many hours have a label."""
+"""The number of hours from one label to the next."""
 
 
 def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
@@ -58,7 +58,7 @@ def _describe(hours: Sequence[HourOfCalls]) -> str:
 
 
 def _columns(hours: Sequence[HourOfCalls], kind: ErrorKind, top: int, step: float) -> str:
-    """Draw one kind's segments of all columns, stacked on those of the previous kinds."""
+    """Draw the segments of one kind of error in all columns, above the segments of the previous kinds."""
     below = ERROR_KINDS[: ERROR_KINDS.index(kind)]
     path = ""
     for number, hour in enumerate(hours):

@@ -14,9 +14,9 @@ from chalicelib.website.pages import Visit
 from chalicelib.website.performance.performance_chart import HEIGHT, WIDTH
 
 SHOWN = 50
-"""The latest calls on the page."""
+"""The maximum number of calls on the page."""
 STATUS_CLASSES: Mapping[str, str] = {"2": "2xx, successful", "4": "4xx, refused", "5": "5xx, failed"}
-"""The filter of calls: the first digit of their status, and its label."""
+"""The choices of the filter by status: the first digit of the status, and the label."""
 
 
 @serve_client

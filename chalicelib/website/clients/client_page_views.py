@@ -25,17 +25,17 @@ TABS: Mapping[str, str] = {
     "/security": "Security",
     "/history": "History",
 }
-"""The pages of a client: their titles by what follows the client's address."""
+"""The titles of a client's pages, by the end of the page's path."""
 _TEMPLATES = {tab: f"client{tab.replace('/', '_')}.html" for tab in TABS}
 _FIELDS = dict.fromkeys(("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens"), "bound_tokens")
-"""Members that a field of another name fills."""
+"""The form field for each member that has another name than its field."""
 _CHANGED = "The client was changed after you opened this form. Compare your entries with it, and save again."
 _REFUSED = "Please correct the marked field: nothing was changed."
 _NOT_ALLOWED = "The client's current state does not allow this. Nothing was changed."
 
 Action = Callable[[Visit, Client], Response]
 Values = Mapping[str, str]
-"""The values of a form by field; of a box that is ticked ``yes``."""
+"""The values of a form by field. A ticked checkbox has the value ``yes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ NOTHING = FormMessage()
 
 
 def own_client(visit: Visit) -> Client:
-    """Return the client in the URL, if the user owns it. Raises: UnknownClient."""
+    """Return the client in the URL, if the client belongs to the user. Raises: UnknownClient."""
     return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
 
 
@@ -144,7 +144,9 @@ def form_values(visit: Visit, client: Client, forms: Sequence[ClientForm], *, is
 
 
 def call_limit(visit: Visit, client: Client) -> int:
-    """Return the calls per minute that a client may make in each process: the client's own limit, or the setting."""
+    """Return the maximum number of calls per minute that a client may make in each process: the client's own limit, or
+    the setting.
+    """
     return client.calls_per_minute or visit.website.shared.settings.client_calls
 
 
@@ -179,7 +181,7 @@ def client_page(
 
 
 def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> FormMessage:
-    """Return the error next to its field, or at the top of a page without that field."""
+    """Return an error for its field, or for the top of the page if the page does not have the field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
     if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
         return FormMessage(problem=_REFUSED, errors={name: text})

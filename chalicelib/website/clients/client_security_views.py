@@ -38,12 +38,12 @@ METHODS: Mapping[str, str] = {
     "tls_client_auth": "Client certificate (tls_client_auth)",
     "none": "No authentication (none)",
 }
-"""The authentication methods of RFC 7591 as the form names them; empty for the default."""
+"""The form's labels for the authentication methods of RFC 7591. The empty method is the default."""
 PROFILES: Mapping[str, str] = {"": "None", "fapi2": "FAPI 2.0 Security Profile"}
 BINDINGS: Mapping[str, str] = {"none": "Not bound", "dpop": "A DPoP key", "certificate": "The client certificate"}
-"""What access tokens are bound to, as the form names it."""
+"""The form's labels for the keys to which access tokens can be bound."""
 _OVERLAPS: Mapping[str, str] = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
-"""When a replaced secret expires: labels by seconds."""
+"""The form's labels for the expiry of a replaced secret, by number of seconds."""
 
 
 def _show_authentication(client: Client) -> Values:

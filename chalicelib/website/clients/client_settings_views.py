@@ -27,7 +27,7 @@ from chalicelib.website.pages import Visit
 
 SETTINGS = "/settings"
 EVENTS_MODES: Mapping[str, str] = {"none": "No events", "url": "Sent to an Events URL", "poll": "Fetched by the client"}
-"""How a client gets events, as the form says it."""
+"""The form's labels for the ways in which a client can receive events."""
 
 
 def _show_general(client: Client) -> Values:

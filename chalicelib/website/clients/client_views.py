@@ -47,7 +47,7 @@ _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "activ
 def list_clients(visit: Visit) -> Response:
     """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``.
 
-    Archived clients are omitted, unless ``active`` is ``archived``. ``after`` is the cursor of the page before. The
+    Archived clients are omitted, unless ``active`` is ``archived``. ``after`` is the cursor of the previous page. The
     first page without a filter also has the card API credentials of the linked programme manager.
     """
     wanted, after = filled_in(visit.field, ("title", "client_id", "active")), visit.field("after")
@@ -66,7 +66,8 @@ def list_clients(visit: Visit) -> Response:
 def create_client(visit: Visit) -> Response:
     """``POST /clients/new``: show the client and, once, its secrets. A duplicate form creates no second client.
 
-    If ``authorize_at`` is passed, the BIC of a bank, continue to the authorization request of a client without secrets.
+    ``authorize_at`` is the BIC of a bank. If it is passed and the client has no secrets, continue to the client's
+    authorization request.
     """
     settings, identity = visit.website.shared.settings, _derive_identity(visit)
     try:
@@ -136,7 +137,9 @@ _QUESTIONS: Mapping[str, Question] = {
         keep="Do not archive it",
     ),
 }
-"""The questions before an action, about the client's title and who may undo it."""
+"""The confirmation question before each action. The placeholders are for the client's title and for the person who may
+undo the action.
+"""
 
 
 def _change_state(visit: Visit, client: Client, notice: Notice) -> Response:

@@ -115,7 +115,7 @@ def _own_consent(visit: Visit) -> tuple[Consent, Client]:
 
 
 def _can_end(visit: Visit, consent: Consent) -> bool:
-    """Whether the consent still gives access, at least to the status of its payment."""
+    """Whether the consent can be ended, because it still gives access, at least to the status of its payment."""
     return consent.can_be_queried(visit.website.shared.clock.time())
 
 
@@ -143,8 +143,8 @@ def _identifiers(consent: Consent) -> Mapping[str, Sequence[str]]:
 
 
 def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Mapping[str, str]]:
-    """Return each account's identifiers by label, in the bank's order, or no rows unless every account has every
-    kind.
+    """Return each account's identifiers by label, in the bank's order. Return no rows if an account lacks a kind of
+    identifier.
     """
     if len(identifiers) < 2 or len({len(found) for found in identifiers.values()}) > 1:
         return []

@@ -55,7 +55,7 @@ def list_deliveries(visit: Visit) -> Response:
 
 
 def list_latest(visit: Visit) -> Response:
-    """``GET /deliveries/latest``: return the latest rows to a script, or 204 if they equal those of ``after``.
+    """``GET /deliveries/latest``: return the latest rows to a script, or 204 if nothing has changed since ``after``.
 
     The script polls this URL, so each request reads only a few rows. The script retains older rows.
     """

@@ -17,14 +17,14 @@ TYPES: Mapping[str, str] = {
     "relay": "Asynchronous calls",
     "payment": "Asynchronous payments",
 }
-"""The types to choose from, with their labels."""
+"""The types in the filter, with their labels."""
 STATES: Mapping[ClientState, str] = {
     "due": "Due",
     "delivered": "Delivered",
     "failed": "Failed",
     "recorded": "For fetching",
 }
-"""The states to choose from, with their labels."""
+"""The states in the filter, with their labels."""
 _NAMES: Sequence[str] = ("client_id", "type", "state", "from", "until", "before")
 
 
@@ -34,7 +34,7 @@ class EventFilter:
 
     Attributes:
         given: the nonempty fields by name.
-        problems: the error in a field, by its name. An invalid field does not filter.
+        problems: the errors of invalid fields, by field name. Invalid fields are ignored in the search.
     """
 
     given: Mapping[str, str]
@@ -87,5 +87,7 @@ def _seconds(text: str | None) -> int | None:
 
 
 def _rest_of(text: str) -> int:
-    """Return the length in seconds of the period that a time without seconds, or a date without a time, denotes."""
+    """Return the seconds that remain after the first second of a minute (a time without seconds) or of a day (a date
+    without a time). Return 0 for a time with seconds.
+    """
     return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)

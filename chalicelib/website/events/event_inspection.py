@@ -16,11 +16,12 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 DETAILED = 4
-"""The latest attempts shown with headers and answer, to keep the page small."""
+"""The number of latest attempts that are shown with headers and response. The number is small to limit the page's size.
+"""
 SHOWN_CHARACTERS = 6_000
-"""The characters of a body on a page."""
+"""The maximum number of characters of a body that a page shows."""
 FOLDED_VALUES = 120
-"""The most values of a JSON text that is shown folded."""
+"""The maximum number of values in a JSON text that is shown as a foldable tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The built-in receiver of sandboxes: an Events URL of this service, so that users can try events without a server.
 
 Its URL determines its response. It stores no data: the delivery's attempt has the request and the response. It delays
-and accepts only requests that this service signed for the client, so that other callers cannot occupy functions.
+and accepts only requests that this service signed for the client, so that other callers cannot occupy Lambda instances.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """A behaviour of the receiver: the HTTP status, sent after ``seconds``. ``label`` is the text of its button."""
+    """A behaviour of the receiver: it sends the HTTP status after ``seconds``. ``label`` is the text of the behaviour's
+    button.
+    """
 
     label: str
     status: int
@@ -41,7 +43,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "failing": Behaviour("Answers 500", 500),
     "slow": Behaviour("Answers 200 after 5 s", 200, 5),
 }
-"""The receiver's behaviours, by the last part of its address."""
+"""The receiver's behaviours, by the last segment of its URL."""
 _SIGNED = {"WWW-Authenticate": 'StandardWebhooks realm="causeway"'}
 
 

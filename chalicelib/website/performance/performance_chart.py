@@ -33,15 +33,19 @@ from chalicelib.website.performance.performance_text import (
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
 _LOWEST = (99, 98, 95, 90, 80, 50, 0)
-"""Possible minimums of an availability scale, in percent: a bad minute stays visible, and a bad day fits."""
+"""The possible minimums of an availability scale, in percent. They show both a downtime of a minute and a downtime of a
+day.
+"""
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
-"""Possible maximums of a latency scale, times a power of ten; half of each is still a short number."""
+"""The possible maximums of a latency scale, before multiplication by a power of ten. Half of each maximum is a short
+number.
+"""
 _SEEN = 2  # minimum height of a downtime
 _MARKED_AT = HEIGHT - 3  # the line below made-up days
 _ROOM = 0.22  # the gap between columns
 _FEW = 8  # up to this many columns are wide enough for a date below each
 _PARTS = (4, 3, 5, 6, 7)
-"""Numbers of parts for the date labels; the first that divides the range evenly is used."""
+"""The possible numbers of parts between date labels. The first number that divides the range evenly is used."""
 _ALWAYS = 3  # otherwise: the middle part is then a day longer or shorter
 
 
@@ -55,7 +59,9 @@ class ChartPath:
 
 @dataclass(frozen=True, slots=True)
 class ChartDot:
-    """A measured day between unmeasured ones: ``across`` in percent of the width, ``down`` in units of ``HEIGHT``."""
+    """A measured day without measured neighbours. ``across`` is in percent of the width, ``down`` in units of
+    ``HEIGHT``.
+    """
 
     name: str
     across: float
@@ -134,7 +140,7 @@ class _Canvas:
         ]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
-        """Draw the line below the synthetic days. Return ``None`` without such days."""
+        """Draw the lines that mark the synthetic days. Return an empty list without such days."""
         step = self.axis.step
         numbers = [number for number in sorted(known) if self.periods[number].made_up]
         lines = (f"M{number * step:.4g} {_MARKED_AT}h{step:.3g}" for number in numbers)
@@ -165,7 +171,7 @@ class _Canvas:
 
 
 def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
-    """Draw one column per period with calls, with downtime downwards from 100 %. ``None`` without calls.
+    """Draw one column per period with calls, with downtime downwards from 100 %. Return ``None`` without calls.
 
     The columns start at the lowest percentage of ``scale``.
     """
@@ -223,7 +229,7 @@ def latency_chart(title: str, periods: Sequence[Period], side: Side) -> Performa
 
 
 def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
-    """Draw a line for each of the bank's two reported durations, in seconds. Return ``None`` without reports."""
+    """Draw two lines for the durations that the bank reported, in seconds. Return ``None`` without reports."""
     reports = {number: period.reports for number, period in enumerate(periods)}
     consent = {number: each.consent / 1000 for number, each in reports.items() if each.consent is not None}
     payment = {number: each.payment / 1000 for number, each in reports.items() if each.payment is not None}
@@ -247,7 +253,7 @@ def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
 
 
 def _percentiles(histogram: Histogram) -> list[Decimal]:
-    """Milliseconds for each of ``PERCENTILES``; empty without measurements."""
+    """Return the milliseconds for each of ``PERCENTILES``, or no values without measurements."""
     return [found for each in PERCENTILES if (found := histogram.percentile(each)) is not None]
 
 

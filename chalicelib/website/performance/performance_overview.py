@@ -55,7 +55,7 @@ def _rank(line: BankLine) -> tuple[bool, Decimal, Decimal, Decimal, str]:
 
 
 def draw_sparkline(bic: str, overviews: Mapping[date, DayOverview], days: DayRange) -> Sparkline | None:
-    """Draw the sparkline of a bank. Return ``None`` without requests to the bank."""
+    """Draw the sparkline of a bank. Return ``None`` if the bank received no requests."""
     rows, periods = _rows(bic, overviews), days.periods
     totals = [BankFigures.total([rows[day] for day in period if day in rows]) for period in periods]
     if not any(total.used_days for total in totals):

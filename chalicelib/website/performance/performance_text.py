@@ -60,7 +60,7 @@ def downtime(seconds: int | None) -> str:
 
 
 def down_times(spans: Sequence[Span]) -> str:
-    """Format downtimes from spans in seconds of a day. Only the first three are listed."""
+    """Format downtimes as times of day, from spans in seconds of the day. Only the first three downtimes are listed."""
     text = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
     return text + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
 
@@ -95,7 +95,7 @@ def made_up_text(period: Period) -> str:
 
 
 def latency_text(found: Sequence[Decimal]) -> str:
-    """Milliseconds for each of ``PERCENTILES``, for example ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
+    """Format the milliseconds for each of ``PERCENTILES``, for example ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
     pairs = zip(PERCENTILES, found, strict=True)
     return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
 

@@ -50,7 +50,7 @@ FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "json": JSON}
 
 @dataclass(frozen=True, slots=True)
 class PerformanceQuery:
-    """The requested bank and days, or errors by field. ``latest`` is the last permitted day."""
+    """The requested bank and days, or the errors by field. ``latest`` is the last permitted day."""
 
     banks: Sequence[Bank]
     bank: Bank | None
@@ -82,7 +82,7 @@ def show_performance(visit: Visit) -> Response:
 
 
 def _read_query(visit: Visit) -> PerformanceQuery:
-    """Parse the query; it defaults to all banks and the last 30 complete days."""
+    """Parse the query. By default, the page shows all banks and the last 30 complete days."""
     errors: dict[str, str] = {}
     banks = sort_by_name(visit.website.openbanking.banks.directory())
     bank = _read_bank(visit, banks, errors)
@@ -138,7 +138,9 @@ def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 2
 
 
 def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> dict[str, Any]:
-    """Return the context of the overview. A page has only the figures of its own banks, in the overall order."""
+    """Return the context of the overview. A page has only the figures of the banks that it lists, in the order of the
+    whole overview.
+    """
     statistics, days = visit.website.statistics, wanted.days
     lines = paginate(worst_first(wanted.banks, overviews), visit.field("page"))
     return {

@@ -1,7 +1,7 @@
 """Attempt limits for sign-in, registration and resending: counters per account and per address.
 
-A conditional write counts each attempt before the check, so parallel attempts cannot exceed the limit. A successful
-attempt is subtracted again, together with the preceding failures of the same person. Every time window starts at zero.
+A conditional write counts each attempt before the check, so parallel attempts cannot exceed the limit. After a success,
+the attempt is no longer counted, nor are the preceding failures of the same person. Every time window starts at zero.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ LIMITS: Mapping[str, RateLimit] = {
     "mails": RateLimit(30, 3600),
     "mailbox": RateLimit(5, 3600),
 }
-"""Limits by name.
+"""The limits by name.
 
 Sign-ins from browsers that signed in to the account before (see ``sessions``) are limited per browser, and per account.
-Other sign-ins are limited per account and address, per address, and per account. The remaining limits are:
+Other sign-ins are limited per account and address, per address, and per account. The remaining limits are for
 registrations from an address, test events and resent events of a user, a user's codes for the operator, wrong passwords
 outside of sign-in, and emails requested from an address and for a mailbox.
 """
 
 Subjects = Sequence[tuple[str, str]]
-"""Names of ``LIMITS``, each with the subject to count for, e.g. an account."""
+"""The subject to count for each of the named ``LIMITS``, such as an account."""
 
 
 class TooManyAttempts(Exception):
@@ -84,7 +84,7 @@ def count_attempt(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine:
 
 
 def record_success(subjects: Subjects, *, keyring: Keyring, clock: Clock, engine: Engine) -> None:
-    """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
+    """Subtract a successful attempt from the counters. Counters of limits with ``cleared_by_success`` are reset."""
     now = clock.real.time()
     updates = [_update_after_success(name, _key(keyring, name, whom, now)) for name, whom in subjects]
     engine.attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant

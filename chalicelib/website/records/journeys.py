@@ -25,7 +25,7 @@ from chalicelib.website.records.sessions import TABLE
 
 RETENTION_SECONDS = 30 * 24 * 3600
 EXCHANGE_SECONDS = 30 + CLOCK_SKEW_SECONDS
-"""Seconds after which an unfinished exchange counts as interrupted: no request takes 30."""
+"""The number of seconds after which an unfinished exchange counts as interrupted. No request takes 30 seconds."""
 LIST_LIMIT = 10
 STATE_TIME = 8  # a state begins with the Unix time in this many hexadecimal digits
 _PREFIX = "journey#"
@@ -40,14 +40,15 @@ class Journey:
     """An authorization; times are in Unix seconds.
 
     Attributes:
-        returned_at: when the browser returned from the bank; ``code_at``: when it returned with a code.
-        exchanging_since: when the code exchange started; ``exchanged_at``: when it completed.
+        returned_at: the time at which the browser returned from the bank; ``code_at``: the time of a return with a
+        code.
+        exchanging_since: the start of the code exchange; ``exchanged_at``: the end of the code exchange.
         refreshes: the number of token refreshes; ``refreshed_at``: the time of the last refresh.
             ``refreshing_since`` is set during a refresh.
-        access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
-        ended_at: when the user ended the consent here, or when its end was detected.
-        ended_by: ``user`` if the user ended it here, ``expired``, or who revoked it (see ``EndedBy``). ``None`` if
-            unknown, also for journeys that ended before this was stored.
+        access_valid_until: the expiry of the access token; ``valid_until``: the expiry of the consent.
+        ended_at: the time at which the user ended the consent on the page, or at which its end was detected.
+        ended_by: ``user`` if the user ended the consent on the page, ``expired``, or the party that revoked the consent
+            (see ``EndedBy``). ``None`` if unknown, and for journeys that ended before this member was stored.
         sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).
     """
 
@@ -117,7 +118,7 @@ class Journeys:
         return self._write(_journey(item), Put(TABLE, item, absent("owner")))
 
     def delete(self, journey: Journey) -> None:
-        """Delete a journey whose authorization request was refused."""
+        """Delete a journey after a refusal of its authorization request."""
         self._store.delete(TABLE, _key(journey.owner, journey.state))
 
     def find(self, owner: str, state: str) -> Journey | None:
@@ -136,18 +137,19 @@ class Journeys:
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
     def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
-        """The decrypted secrets of a journey: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
+        """Return the decrypted secrets of a journey: ``code_verifier``, ``code``, ``access_token`` and
+        ``refresh_token``.
 
-        ``exchange_answer`` and ``refresh_answer`` are the latest responses as JSON, ``refreshed_token`` is the refresh
-        token of the latter's request. Those of later steps are missing; journeys of earlier versions have no
-        responses. Raises: Unsealable.
+        ``exchange_answer`` and ``refresh_answer`` are the latest responses as JSON. ``refreshed_token`` is the refresh
+        token in the request of ``refresh_answer``. Secrets of steps that have not been taken are missing. Journeys of
+        earlier versions have no responses. Raises: Unsealable.
         """
         opened = self._vault.unseal(journey.sealed, _context(journey.owner, journey.state))
         secrets: Mapping[str, str] = jsontext.loads(opened)
         return secrets
 
     def record_refusal(self, journey: Journey, error: str, description: str) -> Journey:
-        """Record that the browser returned with an error. Raises: JourneyChanged, if it returned with a code before."""
+        """Record that the browser returned with an error. Raises: JourneyChanged, after a return with a code."""
         changes = {"returned_at": self._clock.time(), "error": error, "error_description": description}
         return self._update(journey, changes, {}, Attr("code_at").not_exists())
 
@@ -167,7 +169,7 @@ class Journeys:
         return self._update(journey, {"exchanging_since": self._clock.time()}, {}, unmarked)
 
     def release_exchange(self, journey: Journey, before: Journey) -> Journey:
-        """Restore the mark of ``before`` after a refused exchange. Raises: JourneyChanged."""
+        """Restore the exchange mark of ``before`` after a refused exchange. Raises: JourneyChanged."""
         still = Attr("exchanging_since").eq(journey.exchanging_since) & Attr("exchanged_at").not_exists()
         return self._update(journey, {"exchanging_since": before.exchanging_since}, {}, still)
 
@@ -177,7 +179,7 @@ class Journeys:
         return self._store_tokens(journey, answer, changes, {"exchange_answer": jsontext.dumps(answer)})
 
     def begin_refresh(self, journey: Journey) -> Journey:
-        """Mark the start of a token refresh. Raises: JourneyChanged, if another request was faster."""
+        """Mark the start of a token refresh. Raises: JourneyChanged, if another request has started a refresh."""
         mark, now = Attr("refreshing_since"), self._clock.time()
         unmarked = mark.not_exists() | mark.lte(now - EXCHANGE_SECONDS)
         free = Attr("refreshes").eq(journey.refreshes) & unmarked

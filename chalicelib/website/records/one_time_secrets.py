@@ -21,7 +21,9 @@ from chalicelib.website.records.sessions import TABLE
 MINUTE, HOUR = 60, 3600
 Purpose = Literal["code", "reset", "confirm"]
 LIFETIMES: Mapping[Purpose, int] = {"code": 15 * MINUTE, "reset": HOUR, "confirm": 24 * HOUR}
-"""Lifetimes in seconds by purpose: a ``code`` for the operator, a password ``reset``, and confirming an address."""
+"""The lifetimes in seconds by purpose: a ``code`` for the operator, a password ``reset``, and the confirmation of an
+address.
+"""
 
 _PART = "one-time"
 _LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's Base32: no letter looks like a digit
@@ -44,7 +46,9 @@ class OneTimeSecret:
 def issue_secret(
     purpose: Purpose, email: str, clock: Clock, lifetime: int | None = None, **members: Any
 ) -> tuple[str, Put]:
-    """Create a secret, and the put of its digest. ``lifetime`` is in seconds and defaults to the purpose's lifetime."""
+    """Create a secret, and the write that stores its digest. ``lifetime`` is in seconds and defaults to the purpose's
+    lifetime.
+    """
     secret = _random_code() if purpose == "code" else new_secret()
     expires_at = clock.real.time() + (lifetime or LIFETIMES[purpose])
     item = {**_key(purpose, secret), "email": email, "expires_at": expires_at, **members}
@@ -52,7 +56,7 @@ def issue_secret(
 
 
 def find_secret(purpose: Purpose, secret: str, store: Store, clock: Clock) -> OneTimeSecret | None:
-    """Return the record of a secret, or ``None`` if it is unknown, used or expired."""
+    """Return the record of a secret, or ``None`` if the secret is unknown, used or expired."""
     if purpose != "code" and not _SECRET.fullmatch(secret):
         return None
     item = store.get(TABLE, _key(purpose, secret))

@@ -121,7 +121,7 @@ _VALUE = re.compile(r"([0-9a-f]{22})-([0-9]{1,12})\.([A-Za-z0-9_-]+)")
 
 
 def sign_browser(email: str, browser: str | None = None, *, keyring: Keyring, clock: Clock) -> str:
-    """Return the cookie value for a browser that has just signed in. A known ``browser`` retains its id."""
+    """Return the cookie value for a browser that has just signed in. A known ``browser`` id is retained."""
     browser_id = f"{browser or new_id()}-{clock.real.time()}"
     signature = cookie_signer(keyring, "known-browser").get_signature(_signed_text(browser_id, email))
     return f"{browser_id}.{signature.decode()}"

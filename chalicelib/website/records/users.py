@@ -52,12 +52,12 @@ class User:
 
     Attributes:
         manager_id: the programme manager whose cards the user can see and use, if the operator has linked one.
-        generation: incremented by each new password and each deactivation, which invalidates sessions and links.
+        generation: a number that each new password and each deactivation increments, to end sessions and links.
         active: whether the user may sign in.
         has_password: whether a password is set; users created by the operator may not have one yet.
-        terms_accepted_at: when the user accepted the terms, if ever.
+        terms_accepted_at: the time at which the user accepted the terms, if ever.
         made_by_operator: whether the operator vouches for the user, usually by having created the account.
-        confirmed_at: when an emailed link confirmed the address, if ever.
+        confirmed_at: the time at which an emailed link confirmed the address, if ever.
     """
 
     email: str
@@ -72,7 +72,9 @@ class User:
 
     @classmethod
     def from_item(cls, item: Item) -> User:
-        """Create a user from a stored item. A record without newer attributes counts as active, not identified."""
+        """Create a user from a stored item. If newer attributes are missing, the user counts as active and not
+        identified.
+        """
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members, has_password="password_hash" in item)
 
@@ -244,7 +246,7 @@ def normalise_mailbox(email: str) -> str:
 
 
 def _unchanged_condition(user: User) -> Condition:
-    """The condition that a user is active and has the same generation. Old records have neither attribute."""
+    """Return the condition that a user is active and has the same generation. Old records have neither attribute."""
     same: Condition = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())

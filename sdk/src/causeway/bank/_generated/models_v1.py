@@ -29,7 +29,7 @@ class AccountV1(Record):
     """An account of the PSU."""
 
     id: str
-    """The bank's identifier. A number of at most 20 digits, with a decimal point if needed."""
+    """The bank's identifier of the account. A number of at most 20 digits, with a decimal point if needed."""
     name: str
     """The account's name; at most 50 characters."""
     iban: str
@@ -50,7 +50,7 @@ class AccountAnswerV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRequestV1(Record):
-    """The request of `/account`, `/account_balance`: an account, identified by IBAN, account_id or both."""
+    """The request of `/account` and `/account_balance`: an account, identified by IBAN, account_id or both."""
 
     iban: str | None = None
     """The account's IBAN. An IBAN in capitals without spaces."""
@@ -76,7 +76,7 @@ class BalanceV1(Record):
     """An account's balance."""
 
     id: str
-    """The bank's identifier. A number of at most 20 digits, with a decimal point if needed."""
+    """The bank's identifier of the account. A number of at most 20 digits, with a decimal point if needed."""
     name: str
     """The account's name; at most 20 characters."""
     balance: Decimal
@@ -97,7 +97,9 @@ class BalancesAnswerV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankConsentV1(Record):
-    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
+    """The state of a consent; for an unknown consent, all other members are null, except an id that was sent
+    in the request.
+    """
 
     consent_id: str | None
     """The consent's id; null if the token does not have the format of this service's tokens."""
@@ -109,12 +111,14 @@ class BankConsentV1(Record):
     scopes: tuple[Scope, ...] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: datetime | None
-    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
+    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if
+    the consent is unknown.
+    """
     ended_at: datetime | None
-    """When the consent was revoked; null if it was not."""
+    """The time at which the consent was revoked; null if it was not revoked."""
     ended_by: Literal["tpp", "bank", "operator", "service"] | None
-    """Who revoked the consent; `service` after the misuse of a code or refresh token. Null if it was not
-    revoked.
+    """The party that revoked the consent, `service` after the misuse of a code or refresh token; null if the
+    consent was not revoked.
     """
 
 
@@ -129,7 +133,7 @@ class BulkAddressV1(Record):
     town_name: str | None = None
     """The town. A name: letters, spaces and ' ’ - . , & / ( ), without digits."""
     post_code: str | None = None
-    """Postal code."""
+    """The postal code."""
     country: CountryAlpha2
     """The country."""
 
@@ -186,7 +190,9 @@ class BulkPaymentV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentStatesAnswerV1(Record):
-    """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
+    """The requested consents in the order of the request: first the consents requested by token, then those
+    requested by id.
+    """
 
     consents: tuple[BankConsentV1, ...]
     """The consents."""
@@ -289,7 +295,7 @@ class FundsAnswerV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundsRequestV1(Record):
-    """The request of `/funds_confirmations`: whether the account covers an amount."""
+    """The request of `/funds_confirmations` to check whether the account covers an amount."""
 
     account: FundsAccountV1
     """The account."""
@@ -390,7 +396,7 @@ class PaginatorV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartyWithCurrencyV1(Record):
-    """A party with a mandatory currency: all senders and, in lists, all receivers."""
+    """A sender or receiver with a mandatory currency: all senders and, in lists, all receivers."""
 
     iban: str | None = None
     """The account's IBAN; at most 34 characters."""
@@ -458,7 +464,7 @@ class PaymentDataV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentPartyV1(Record):
-    """`sender_data` or `receiver_data` of a payment."""
+    """The sender or receiver of a payment, in `sender_data` or `receiver_data`."""
 
     iban: str | None = None
     """The account's IBAN; at most 34 characters."""
@@ -498,7 +504,7 @@ class PaymentsAnswerV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentsRequestV1(Record):
-    """The request of `/account_payments`: a page of an account's payments."""
+    """The request of `/account_payments` for a page of an account's payments."""
 
     iban: str | None = None
     """The account's IBAN. An IBAN in capitals without spaces."""
@@ -546,16 +552,16 @@ class SaveConsentV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveConsentAnswerV1(Record):
-    """The URL to which the PSU is redirected, and the token of this consent."""
+    """The URL to which the PSU is redirected, and the token of the consent."""
 
     callback_url: str
     """The URL to send the PSU's browser to, unchanged. An absolute http or https URL without user information
     or fragment.
     """
     access_token: str = field(repr=False)
-    """The token of this consent, which webhooks carry in X-Auth-Token."""
+    """The token of the consent, which webhooks send in X-Auth-Token."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -569,7 +575,7 @@ class SingleAddressV1(Record):
     town_name: str | None = None
     """The town. A name: letters, spaces and ' ’ - . , & / ( ), without digits."""
     post_code: str | None = None
-    """Postal code."""
+    """The postal code."""
     country: CountryAlpha3 | None = None
     """The country."""
 
@@ -619,7 +625,7 @@ class SuccessV1(Record):
     """The request was successful."""
 
     status: Literal["success"] = "success"
-    """Always `success`."""
+    """The status, always `success`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,7 +61,7 @@ class AccountReferenceV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountRequestV2(Record):
-    """The request of `/v2_account`, `/v2_account_balances`; `account_id` is an account's `resource_id`."""
+    """The request of `/v2_account` and `/v2_account_balances`; `account_id` is an account's `resource_id`."""
 
     account_id: str
     """The bank's own identifier of the account."""
@@ -94,7 +94,7 @@ class AdditionalErrorV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalanceV2(Record):
-    """`balance_type` is one of `BALANCE_TYPES`."""
+    """A balance and its type; `balance_type` is one of `BALANCE_TYPES`."""
 
     balance_amount: BalanceAmountV2
     """The balance amount."""
@@ -125,7 +125,9 @@ class BalancesAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankConsentV2(Record):
-    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
+    """The state of a consent; for an unknown consent, all other members are null, except an id that was sent
+    in the request.
+    """
 
     NAMES: ClassVar[Mapping[str, str]] = {
         "consent_id": "consentId",
@@ -144,12 +146,14 @@ class BankConsentV2(Record):
     scopes: tuple[Scope, ...] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: datetime | None
-    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
+    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if
+    the consent is unknown.
+    """
     ended_at: datetime | None
-    """When the consent was revoked; null if it was not."""
+    """The time at which the consent was revoked; null if it was not revoked."""
     ended_by: Literal["tpp", "bank", "operator", "service"] | None
-    """Who revoked the consent; `service` after the misuse of a code or refresh token. Null if it was not
-    revoked.
+    """The party that revoked the consent, `service` after the misuse of a code or refresh token; null if the
+    consent was not revoked.
     """
 
 
@@ -191,7 +195,9 @@ class BulkTotalV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentStatesAnswerV2(Record):
-    """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
+    """The requested consents in the order of the request: first the consents requested by token, then those
+    requested by id.
+    """
 
     consents: tuple[BankConsentV2, ...]
     """The consents."""
@@ -199,7 +205,9 @@ class ConsentStatesAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentsStatusV2(Record):
-    """The request of `/bank/v2/consents/status`."""
+    """The request of `/bank/v2/consents/status`: the consents, at most 100, whose states the bank wants to
+    know.
+    """
 
     NAMES: ClassVar[Mapping[str, str]] = {"access_tokens": "accessTokens", "consent_ids": "consentIds"}
 
@@ -220,7 +228,7 @@ class CreditorAddressV2(Record):
     town_name: str | None = None
     """The town."""
     postal_code: str | None = None
-    """Postal code."""
+    """The postal code."""
     country: CountryAlpha2
     """The country."""
 
@@ -316,7 +324,7 @@ class FundsAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundsRequestV2(Record):
-    """The request of `/v2_funds_confirmations`: whether the account covers an amount."""
+    """The request of `/v2_funds_confirmations` to check whether the account covers an amount."""
 
     account: PaymentAccountV2
     """The account."""
@@ -326,7 +334,9 @@ class FundsRequestV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitAuthorizationV2(Record):
-    """The request of `/bank/v2/init_authorization`."""
+    """The request of `/bank/v2/init_authorization`: the PSU has arrived at the bank with an OAuth2
+    authorization URL.
+    """
 
     NAMES: ClassVar[Mapping[str, str]] = {"request_url": "requestUrl"}
 
@@ -410,7 +420,7 @@ class PaymentAccountV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentsStatusV2(Record):
-    """The request of `/bank/v2/payments/status`; accepts codes, but also numbers, because the specification
+    """The request of `/bank/v2/payments/status`: accepts codes, but also numbers, because the specification
     gives the type as N.
     """
 
@@ -431,7 +441,7 @@ class PaymentsStatusV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeTokenV2(Record):
-    """The request of `/bank/v2/token/revoke`."""
+    """The request of `/bank/v2/token/revoke`: the consent of a token has ended."""
 
     NAMES: ClassVar[Mapping[str, str]] = {"access_token": "accessToken"}
 
@@ -441,7 +451,7 @@ class RevokeTokenV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveConsentV2(Record):
-    """The request of `/bank/v2/consent`."""
+    """The request of `/bank/v2/consent`: the PSU's approval, with the approved scopes and accounts."""
 
     NAMES: ClassVar[Mapping[str, str]] = {
         "request_url": "requestUrl",
@@ -463,7 +473,7 @@ class SaveConsentV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveConsentAnswerV2(Record):
-    """The URL to which the PSU is redirected, and the token of this consent."""
+    """The URL to which the PSU is redirected, and the token of the consent."""
 
     NAMES: ClassVar[Mapping[str, str]] = {
         "callback_url": "callbackUrl",
@@ -476,9 +486,9 @@ class SaveConsentAnswerV2(Record):
     or fragment.
     """
     access_token: str = field(repr=False)
-    """The token of this consent, which webhooks carry in X-Auth-Token."""
+    """The token of the consent, which webhooks send in X-Auth-Token."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -530,7 +540,7 @@ class StatusAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRequestV2(Record):
-    """The request of `/v2_payment_single_status`, `/v2_payment_bulk_status`."""
+    """The request of `/v2_payment_single_status` and `/v2_payment_bulk_status`."""
 
     payment_id: str
     """The payment's identifier at the bank."""
@@ -551,7 +561,7 @@ class SuccessV2(Record):
     """The request was successful."""
 
     status: Literal["success"] = "success"
-    """Always `success`."""
+    """The status, always `success`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -648,7 +658,7 @@ class TransactionsAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionsRequestV2(Record):
-    """The request of `/v2_account_transactions`: a page of an account's transactions."""
+    """The request of `/v2_account_transactions` for a page of an account's transactions."""
 
     account_id: str
     """The bank's own identifier of the account."""

@@ -28,7 +28,7 @@ class ConsentAuthorised(Record):
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class ConsentCancelled(Record):
     error: str
     """The reason why no consent was given: `access_denied` unless the bank specifies another."""
     error_description: str
-    """The reason why no consent was given, for people."""
+    """A human-readable reason why no consent was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +54,19 @@ class ConsentEnding(Record):
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     valid_until: datetime
-    """The end of the consent."""
+    """The time at which the consent expires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentRevoked(Record):
-    """A consent was ended by `revoked_by`: its tokens are no longer accepted."""
+    """A consent was revoked by the party in `revoked_by`; the consent's tokens are no longer accepted."""
 
     consent_id: str
     """The consent's identifier."""
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     revoked_by: Literal["tpp", "bank", "operator", "service"]
-    """Who ended the consent; `service` after the misuse of a code or refresh token."""
+    """The party that revoked the consent; `service` after the misuse of a code or refresh token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +95,10 @@ class PaymentStatusChanged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryTest(Record):
-    """Sent on request, to test an Events URL."""
+    """An event that is sent on request, to test an Events URL."""
 
     message: str
-    """A message."""
+    """The text of the test message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ class Accepted(Record):
     request_id: str
     """The identifier for retrieving the outcome."""
     state: Literal["queued"] = "queued"
-    """Always `queued`."""
+    """The state of the call, always `queued`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class AcceptedRequest(Record):
     status: int | None
     """The HTTP status of the outcome; null until the call has finished."""
     body: Mapping[str, Any] | None
-    """The response body, also of an error; null until the call has finished."""
+    """The response body, including that of an error; null until the call has finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +85,9 @@ class AuthorizeAnswer(Record):
     or fragment.
     """
     state: str
-    """Your state, or a generated one; compare it when the PSU returns."""
+    """The `state` that you sent, or a generated one; compare it with the `state` in the callback."""
     expires_in: int
-    """The seconds that the PSU has to decide."""
+    """The number of seconds within which the PSU must decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +101,19 @@ class AuthorizeRequest(Record):
     scopes: Sequence[Scope]
     """The scopes that the PSU is asked to approve."""
     redirect_uri: str | None = None
-    """Must equal one of the client's Callback URLs, character for character; at most 2048 characters."""
+    """The URL to which the PSU returns; it must equal one of the client's Callback URLs, character for
+    character; at most 2048 characters.
+    """
     state: str | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent; at most
-    512 characters.
+    """A value that is returned in the callback and generated when absent; the client must not have used it
+    before; at most 512 characters.
     """
     code_challenge: str | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production); at most 43
-    characters.
+    """The PKCE code challenge: the verifier's SHA-256 hash in base64url, 43 characters; mandatory in
+    production; at most 43 characters.
     """
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge."""
+    """The PKCE method that produced the challenge."""
     consent_type: ConsentType | None = None
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     dpop_jkt: str | None = None
@@ -122,7 +124,7 @@ class AuthorizeRequest(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankEntry(Record):
-    """An available bank, and what it can do."""
+    """An available bank and its capabilities."""
 
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
@@ -133,22 +135,22 @@ class BankEntry(Record):
     api_version: Literal[1, 2]
     """The protocol version of the bank."""
     scopes: tuple[Scope, ...]
-    """The scopes that it provides, in the order of its version."""
+    """The scopes that the bank provides, in the order of its protocol version."""
     payment_schemes: tuple[PaymentScheme, ...]
-    """The payment schemes that it offers."""
+    """The payment schemes that the bank offers."""
     history_days: int | None
-    """How many days back transactions are available; null if the bank does not say."""
+    """The number of past days for which transactions are available; null if unknown."""
     reachable: bool
-    """False from the fifth consecutive request without a response until the next response, or until midnight
-    UTC; known within two minutes.
+    """Whether the bank is reachable: false from the fifth consecutive request without a response until the
+    next response, or until midnight UTC. The value is at most two minutes old.
     """
     average_ms: int | None
-    """The bank's mean response time on the last full UTC day, in milliseconds; null without responses. Until
-    01:10 UTC that of the day before.
+    """The bank's mean response time on the last full UTC day, in milliseconds; null if there were no
+    responses. Until 01:10 UTC, the value is that of the day before.
     """
     logo_url: str | None
-    """The bank's logo (PNG, JPEG or SVG), to be cached for good; null without one. An absolute http or https
-    URL without user information or fragment.
+    """The URL of the bank's logo (PNG, JPEG or SVG), which can be cached permanently; null if the bank has no
+    logo. An absolute http or https URL without user information or fragment.
     """
 
 
@@ -159,7 +161,7 @@ class BankScope(Record):
     scope: Scope
     """The scope's name."""
     service: Literal["AISP", "PISP", "CBPII"]
-    """The role that the scope belongs to."""
+    """The PSD2 service to which the scope belongs."""
     meaning: str
     """What the scope allows."""
 
@@ -199,7 +201,7 @@ class ConsentAnswer(Record):
     account_numbers: tuple[str, ...]
     """The approved accounts' local numbers; may be empty."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,12 +221,12 @@ class ConsentEntry(Record):
     scopes: tuple[Scope, ...]
     """The scopes that the PSU approved."""
     created_at: datetime
-    """When the PSU gave the consent."""
+    """The time at which the PSU gave the consent."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
     last_used_on: date | None
-    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is
-    known. A date, YYYY-MM-DD.
+    """The UTC day on which the client last received an access token, which is valid for an hour, or paid with
+    a one-time consent; null if no such day is known. A date, YYYY-MM-DD.
     """
 
 
@@ -235,9 +237,9 @@ class ConsentsAnswer(Record):
     consents: tuple[ConsentEntry, ...]
     """The consents."""
     next: str | None
-    """Pass it as `after` to get the following page; null on the last."""
+    """The cursor of the next page, to be sent as `after`; null on the last page."""
     has_more: bool
-    """Whether there is a following page."""
+    """Whether another page follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,16 +266,16 @@ class Error(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventEntry(Record):
-    """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
+    """An event recorded for fetching. `body` is exactly the JSON text that is sent to an Events URL."""
 
     id: str
-    """The event's id; at an Events URL, its `webhook-id`."""
+    """The event's id, which is also the `webhook-id` of a request to an Events URL."""
     type: EventType
     """The event type."""
     created_at: datetime
-    """When the event was recorded."""
+    """The time at which the event was recorded."""
     body: str
-    """JSON: `type`, `timestamp` and `data`, as a text."""
+    """A JSON object with `type`, `timestamp` and `data`, as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,9 +285,9 @@ class EventsAnswer(Record):
     events: tuple[EventEntry, ...]
     """The events, oldest first."""
     next: str
-    """Pass it as `after` to get the events that follow, now or later."""
+    """The cursor of the events that follow, now or later, to be sent as `after`."""
     has_more: bool
-    """Whether there is a following page now."""
+    """Whether further events are available now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,44 +300,46 @@ class FundsConfirmation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionAnswer(Record):
-    """A token's state (RFC 7662); a token that is not valid, or not the caller's, has `active` only."""
+    """The state of a token (RFC 7662); for a token that is invalid or belongs to another client, only
+    `active` is returned.
+    """
 
     active: bool
     """Whether the token is valid now."""
     scope: str | None = None
     """The scopes, separated by spaces."""
     client_id: str | None = None
-    """The client that has the token."""
+    """The client to which the token was issued."""
     token_type: Literal["Bearer", "DPoP"] | None = None
-    """The scheme of an access token; absent for a refresh token."""
+    """The authorization scheme of an access token; absent for a refresh token."""
     exp: int | None = None
-    """The end of the token, in Unix seconds."""
+    """The time at which the token expires, in Unix seconds."""
     iss: str | None = None
     """The issuer of the token. An absolute http or https URL without user information or fragment."""
     consent_id: str | None = None
     """The consent's identifier."""
     cnf: Mapping[str, Any] | None = None
-    """The key to which the access token is bound: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705); absent if to
-    none.
+    """The key to which the access token is bound: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705); absent if the
+    token is not bound to a key.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionRequest(Record):
-    """`POST /oauth/introspect` (RFC 7662)."""
+    """The body of `POST /oauth/introspect` (RFC 7662)."""
 
     client_id: str | None = None
     """The Client ID, if no header contains it; at most 64 characters."""
     client_secret: str | None = field(default=None, repr=False)
-    """The client's secret, if its method is a secret; at most 128 characters."""
+    """The client's secret, if the client authenticates with a secret; at most 128 characters."""
     client_assertion_type: Literal["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"] | None = None
-    """Mandatory with `client_assertion`: its only value."""
+    """The type of the client assertion, which has only one possible value; mandatory with `client_assertion`."""
     client_assertion: str | None = field(default=None, repr=False)
     """A signed assertion, if the client's method is `private_key_jwt` (RFC 7523); at most 16384 characters."""
     token: str = field(repr=False)
     """An access or refresh token; at most 512 characters."""
     token_type_hint: str | None = None
-    """Ignored; at most 64 characters."""
+    """A hint that is accepted but ignored; at most 64 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,12 +352,14 @@ class KeySet(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderWithoutPayment(Record):
-    """An order for which the bank named no payment."""
+    """An order for which the bank has returned no payment id."""
 
     request_id: str
     """The order's X-Request-Id."""
     outcome: Literal["pending", "unknown", "not_accepted"]
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """The state of the order: `pending` while the order is waiting or being sent, `unknown` if the bank may
+    have the payment, `not_accepted` if the bank does not have the payment.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +387,7 @@ class PushedAnswer(Record):
     request_uri: str
     """The `request_uri` of a pushed request; valid for 60 seconds."""
     expires_in: int
-    """The seconds within which the PSU's browser must open it."""
+    """The number of seconds within which the PSU's browser must open the `request_uri`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,9 +397,9 @@ class PushedMembersForm(Record):
     client_id: str | None = None
     """The Client ID, if no header contains it; at most 64 characters."""
     client_secret: str | None = field(default=None, repr=False)
-    """The client's secret, if its method is a secret; at most 128 characters."""
+    """The client's secret, if the client authenticates with a secret; at most 128 characters."""
     client_assertion_type: Literal["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"] | None = None
-    """Mandatory with `client_assertion`: its only value."""
+    """The type of the client assertion, which has only one possible value; mandatory with `client_assertion`."""
     client_assertion: str | None = field(default=None, repr=False)
     """A signed assertion, if the client's method is `private_key_jwt` (RFC 7523); at most 16384 characters."""
     response_type: Literal["code"] = "code"
@@ -405,17 +411,19 @@ class PushedMembersForm(Record):
     scope: str
     """The scopes, separated by spaces; at most 4096 characters."""
     redirect_uri: str | None = None
-    """Must equal one of the client's Callback URLs, character for character; at most 2048 characters."""
+    """The URL to which the PSU returns; it must equal one of the client's Callback URLs, character for
+    character; at most 2048 characters.
+    """
     state: str | None = None
-    """Returned with the PSU; must not have been used by this client before; generated when absent; at most
-    512 characters.
+    """A value that is returned in the callback and generated when absent; the client must not have used it
+    before; at most 512 characters.
     """
     code_challenge: str | None = None
-    """PKCE: base64url of the verifier's SHA-256, 43 characters (mandatory in production); at most 43
-    characters.
+    """The PKCE code challenge: the verifier's SHA-256 hash in base64url, 43 characters; mandatory in
+    production; at most 43 characters.
     """
     code_challenge_method: Literal["S256"] | None = None
-    """PKCE: the method that produced the challenge."""
+    """The PKCE method that produced the challenge."""
     consent_type: ConsentType | None = None
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     dpop_jkt: str | None = None
@@ -435,7 +443,9 @@ class ReportedStatus(Record):
     history: tuple[StatusEntry, ...]
     """All statuses of the payment, oldest first."""
     outcome: Literal["unknown", "not_accepted"] | None = None
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """Whether the bank has the payment; present only if this is unknown, or if the bank has reported that it
+    does not have the payment.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -455,9 +465,9 @@ class ResourceMetadata(Record):
     jwks_uri: str
     """The URL of the public keys. An absolute http or https URL without user information or fragment."""
     scopes_supported: tuple[Scope, ...]
-    """The scopes of both versions."""
+    """The scopes of both protocol versions."""
     bearer_methods_supported: tuple[Literal["header"], ...]
-    """The ways of sending an access token."""
+    """The supported methods of sending an access token."""
     dpop_signing_alg_values_supported: tuple[str, ...]
     """The signature algorithms of DPoP proofs (RFC 9449)."""
     dpop_bound_access_tokens_required: bool
@@ -473,20 +483,20 @@ class RevokeAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevokeRequest(Record):
-    """`POST /tpp/token/revoke` (RFC 7009)."""
+    """The body of `POST /tpp/token/revoke` (RFC 7009)."""
 
     client_id: str | None = None
     """The Client ID, if no header contains it; at most 64 characters."""
     client_secret: str | None = field(default=None, repr=False)
-    """The client's secret, if its method is a secret; at most 128 characters."""
+    """The client's secret, if the client authenticates with a secret; at most 128 characters."""
     client_assertion_type: Literal["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"] | None = None
-    """Mandatory with `client_assertion`: its only value."""
+    """The type of the client assertion, which has only one possible value; mandatory with `client_assertion`."""
     client_assertion: str | None = field(default=None, repr=False)
     """A signed assertion, if the client's method is `private_key_jwt` (RFC 7523); at most 16384 characters."""
     token: str = field(repr=False)
     """An access or refresh token; at most 512 characters."""
     token_type_hint: str | None = None
-    """Ignored; at most 64 characters."""
+    """A hint that is accepted but ignored; at most 64 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -516,7 +526,7 @@ class ServerMetadata(Record):
     revocation_endpoint: str
     """The URL where consents are ended. An absolute http or https URL without user information or fragment."""
     introspection_endpoint: str
-    """The URL where tokens are described. An absolute http or https URL without user information or fragment."""
+    """The URL for token introspection. An absolute http or https URL without user information or fragment."""
     pushed_authorization_request_endpoint: str
     """The URL to which authorization requests are pushed (RFC 9126). An absolute http or https URL without
     user information or fragment.
@@ -524,11 +534,11 @@ class ServerMetadata(Record):
     jwks_uri: str
     """The URL of the public keys. An absolute http or https URL without user information or fragment."""
     scopes_supported: tuple[Scope, ...]
-    """The scopes of both versions."""
+    """The scopes of both protocol versions."""
     response_types_supported: tuple[Literal["code"], ...]
-    """Always `code`."""
+    """The supported response types; the only value is `code`."""
     response_modes_supported: tuple[Literal["query"], ...]
-    """Always `query`."""
+    """The supported response modes; the only value is `query`."""
     grant_types_supported: tuple[Literal["authorization_code", "refresh_token"], ...]
     """The supported grant types."""
     token_endpoint_auth_methods_supported: tuple[str, ...]
@@ -556,7 +566,7 @@ class ServerMetadata(Record):
     request_parameter_supported: bool
     """Whether `request` is supported (RFC 9101)."""
     request_uri_parameter_supported: bool
-    """Whether a `request_uri` that was not pushed here is supported (RFC 9101)."""
+    """Whether a `request_uri` is supported that was not pushed to this service (RFC 9101)."""
     protected_resources: tuple[str, ...]
     """The resources for which tokens are issued (RFC 9728)."""
     mtls_endpoint_aliases: Mapping[str, Any] | None = None
@@ -570,17 +580,19 @@ class StatusEntry(Record):
     payment_status: PaymentStatusV1
     """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
     at: datetime
-    """When the bank reported the status."""
+    """The time at which the bank reported the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAnswer(Record):
-    """A pair of tokens; `token_type` is `DPoP` if they are bound to the key of the request's proof."""
+    """An access token and a refresh token; `token_type` is `DPoP` if the tokens are bound to the key of the
+    request's DPoP proof.
+    """
 
     access_token: str = field(repr=False)
-    """The access token, to be sent in the scheme `token_type`."""
+    """The access token; send it with the authorization scheme in `token_type`."""
     token_type: Literal["Bearer", "DPoP"]
-    """The scheme in which to send the access token; `DPoP` if it is bound to a DPoP key."""
+    """The authorization scheme of the access token; `DPoP` if the token is bound to a DPoP key."""
     expires_in: int
     """The lifetime of the access token in seconds."""
     refresh_token: str = field(repr=False)
@@ -590,7 +602,7 @@ class TokenAnswer(Record):
     consent_id: str
     """The consent's identifier."""
     valid_until: datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -626,9 +638,9 @@ class TokenRequest(Record):
     client_id: str | None = None
     """The Client ID, if no header contains it; at most 64 characters."""
     client_secret: str | None = field(default=None, repr=False)
-    """The client's secret, if its method is a secret; at most 128 characters."""
+    """The client's secret, if the client authenticates with a secret; at most 128 characters."""
     client_assertion_type: Literal["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"] | None = None
-    """Mandatory with `client_assertion`: its only value."""
+    """The type of the client assertion, which has only one possible value; mandatory with `client_assertion`."""
     client_assertion: str | None = field(default=None, repr=False)
     """A signed assertion, if the client's method is `private_key_jwt` (RFC 7523); at most 16384 characters."""
     grant_type: Literal["authorization_code", "refresh_token"] | None = None
@@ -640,10 +652,14 @@ class TokenRequest(Record):
     refresh_token: str | None = field(default=None, repr=False)
     """The latest refresh token, which is exchanged for a new pair of tokens; at most 512 characters."""
     redirect_uri: str | None = None
-    """That of the authorization request; mandatory if `GET /oauth/authorize` or a pushed request named it; at
-    most 2048 characters.
+    """The `redirect_uri` of the authorization request; mandatory if `GET /oauth/authorize` or a pushed
+    request contained it; at most 2048 characters.
     """
     code_verifier: str | None = field(default=None, repr=False)
-    """PKCE: the verifier; required if, and only if, the request had a challenge; at most 128 characters."""
+    """The PKCE code verifier; required if, and only if, the authorization request had a challenge; at most
+    128 characters.
+    """
     scope: str | None = None
-    """Accepted but ignored: tokens have the scopes of their consent; at most 1024 characters."""
+    """A parameter that is accepted but ignored: tokens have the scopes of their consent; at most 1024
+    characters.
+    """

@@ -26,7 +26,7 @@ class AccountV1(Record):
     """An account of the PSU."""
 
     id: str
-    """The bank's identifier. A number of at most 20 digits, with a decimal point if needed."""
+    """The bank's identifier of the account. A number of at most 20 digits, with a decimal point if needed."""
     name: str
     """The account's name."""
     iban: str
@@ -50,7 +50,7 @@ class BalanceV1(Record):
     """An account's balance."""
 
     id: str
-    """The bank's identifier. A number of at most 20 digits, with a decimal point if needed."""
+    """The bank's identifier of the account. A number of at most 20 digits, with a decimal point if needed."""
     name: str
     """The account's name."""
     balance: Decimal
@@ -80,7 +80,7 @@ class BulkAddressV1(Record):
     town_name: str | None = None
     """The town. A name: letters, spaces and ' ’ - . , & / ( ), without digits."""
     post_code: str | None = None
-    """Postal code; at most 10 characters."""
+    """The postal code; at most 10 characters."""
     country: CountryAlpha2
     """The country."""
 
@@ -210,7 +210,7 @@ class FundsAmountV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundsRequestV1(Record):
-    """The request of `/funds_confirmations`: whether the account covers an amount."""
+    """The request of `/funds_confirmations` to check whether the account covers an amount."""
 
     account: FundsAccountV1
     """The account."""
@@ -276,7 +276,7 @@ class PaginatorV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartyWithCurrencyV1(Record):
-    """A party with a mandatory currency: all senders and, in lists, all receivers."""
+    """A sender or receiver with a mandatory currency: all senders and, in lists, all receivers."""
 
     iban: str | None = None
     """The account's IBAN."""
@@ -316,7 +316,7 @@ class PaymentDataV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentPartyV1(Record):
-    """`sender_data` or `receiver_data` of a payment."""
+    """The sender or receiver of a payment, in `sender_data` or `receiver_data`."""
 
     iban: str | None = None
     """The account's IBAN."""
@@ -383,7 +383,7 @@ class SingleAddressV1(Record):
     town_name: str | None = None
     """The town. A name: letters, spaces and ' ’ - . , & / ( ), without digits."""
     post_code: str | None = None
-    """Postal code; at most 10 characters."""
+    """The postal code; at most 10 characters."""
     country: CountryAlpha3 | None = None
     """The country."""
 

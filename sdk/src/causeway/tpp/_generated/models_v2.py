@@ -62,7 +62,7 @@ class BalanceAmountV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BalanceV2(Record):
-    """`balance_type` is one of `BALANCE_TYPES`."""
+    """A balance and its type; `balance_type` is one of `BALANCE_TYPES`."""
 
     balance_amount: BalanceAmountV2
     """The balance amount."""
@@ -128,7 +128,7 @@ class CreditorAddressV2(Record):
     town_name: str | None = None
     """The town; at most 140 characters."""
     postal_code: str | None = None
-    """Postal code; at most 35 characters."""
+    """The postal code; at most 35 characters."""
     country: CountryAlpha2
     """The country."""
 
@@ -182,7 +182,7 @@ class DirectPaymentV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundsRequestV2(Record):
-    """The request of `/v2_funds_confirmations`: whether the account covers an amount."""
+    """The request of `/v2_funds_confirmations` to check whether the account covers an amount."""
 
     account: PaymentAccountV2
     """The account."""
