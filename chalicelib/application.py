@@ -21,7 +21,7 @@ _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class Application(RestApi):
-    """The service, with Chalice's own error responses in the service's formats."""
+    """The Chalice application, which rewrites Chalice's own error responses in the service's formats."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -55,7 +55,9 @@ class Application(RestApi):
         return answer
 
     def _with_known_method(self, event: Any, route: str, method: str) -> Any:
-        """The event for Chalice's dispatch: a method that the route does not declare becomes ``OTHERS``."""
+        """Return the event for Chalice's dispatcher. A method that the route does not declare is replaced by
+        ``OTHERS``.
+        """
         views = self.routes.get(route, {})
         if OTHERS not in views or method in views:
             return event
@@ -63,14 +65,16 @@ class Application(RestApi):
 
 
 def _server_timing(known: str, milliseconds: float) -> str:
-    """The ``Server-Timing`` header with the service's own time added; ``known`` may contain the bank's time."""
+    """Return the ``Server-Timing`` header with the service's own time added. ``known`` may already contain the bank's
+    time.
+    """
     bank = float(known.partition("bank;dur=")[2] or 0)
     own = f"hub;dur={max(milliseconds - bank, 0):.1f}"
     return f"{known}, {own}" if known else own
 
 
 def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
-    """The response for an error that Chalice raised outside a view, in the format of ``route``'s interface."""
+    """Return the response for an error that Chalice raised outside a view, in the format of the route's interface."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
     request_id = read_uuid(given) or new_uuid()
     response = card_api.refusal(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)

@@ -1,4 +1,4 @@
-"""Wires the service: one ``Hub`` per process, created on first use and replaceable in tests."""
+"""Wiring of the service: one ``Hub`` per process, created on first use and replaceable in tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 PLANS: Plans = {**openbanking_plans.PLANS, **cards.PLANS, **mail_plans.PLANS}
-"""The plan of each kind of delivery."""
+"""The delivery plan for each kind of delivery."""
 
 
 class Hub(Infrastructure):
@@ -73,7 +73,7 @@ class Hub(Infrastructure):
         return Resealing(self.store, self.vault, self.keyring, self.clock.real, SEALED_PLACES)
 
     def _senders(self) -> Senders:
-        """The sender for each kind of delivery; its package is loaded with the first delivery."""
+        """Return the sender for each kind of delivery. The sender's package is loaded with the first delivery."""
         return {
             **self.openbanking.senders(),
             "card_event": Sender(self._send_card_event),
@@ -81,7 +81,7 @@ class Hub(Infrastructure):
         }
 
     def _task_handlers(self) -> Handlers:
-        """The handlers of queued tasks; the card API is loaded with the first task."""
+        """Return the handlers of queued tasks. The card API is loaded with the first task."""
         from chalicelib.cards.authorization.decline_recovery import TASK, record_decline
 
         return {TASK: partial(self.cards.call, record_decline)}

@@ -1,4 +1,4 @@
-"""Wires the card API. Each part is loaded on first use, so other interfaces start without the card API."""
+"""Wiring of the card API. Each part is loaded on first use, so other interfaces start without the card API."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from chalicelib.foundation.requests.claims import Claims
 
 PLANS: Plans = {"card_event": NOTIFICATION}
-"""The plan of card events."""
+"""The delivery plan for card events."""
 
 
 class CardContainer(Container):
-    """The card API: ``api`` serves ``POST /api``, ``simulator`` serves ``POST /simulator``, ``portal`` serves the web
-    interface.
+    """The container of the card API. ``api`` serves ``POST /api``, ``simulator`` serves ``POST /simulator``, and
+    ``portal`` serves the web interface.
 
-    Jobs and tasks are called with ``call``.
+    Jobs and tasks are run with ``call``.
     """
 
     programmes: Programmes = part("chalicelib.cards.programs.programmes")

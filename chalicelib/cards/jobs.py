@@ -12,7 +12,7 @@ from chalicelib.foundation.http.job_blueprint import Jobs
 RUN_SECONDS = 40
 """The time, in seconds, after which a run starts no further work."""
 PROVING_SECONDS = 480
-"""The same for ledger proofs, which may take several minutes."""
+"""The time, in seconds, after which a run of ledger proofs starts no further work. A run may take several minutes."""
 card_jobs = Jobs[CardContainer](__name__)
 
 
@@ -34,7 +34,9 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
-    """Check some of the ledger's accounts every hour. The aim is to check every account once a day."""
+    """Check part of the ledger's accounts. The job runs every hour and is intended to check every account once a
+    day.
+    """
     from chalicelib.cards.reconciliation.rolling_proof import prove_accounts
 
     cards = card_jobs.parts()

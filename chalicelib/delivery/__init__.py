@@ -1,3 +1,3 @@
-"""Delivery: messages to other parties. They are recorded with their cause, and sent until they are delivered or
-expire.
+"""Delivery of messages to other parties. A message is recorded with its cause, and sent until it is delivered or
+expires.
 """

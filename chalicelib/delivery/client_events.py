@@ -1,9 +1,9 @@
-"""The events and deferred calls of a client, for its owner, newest first: deliveries, and events that the client
-fetches.
+"""A client's events and deferred calls, shown to the client's owner, newest first.
 
-Pages are read backwards from a position. They combine the index of the client's deliveries or failed deliveries with
-the partitions of the events that the client fetches. The number of calls for a page does not depend on the number of
-rows. If an event was a delivery before its client began to fetch events, the event is in both sources.
+The list contains deliveries, and events that the client fetches. Pages are read backwards from a position. They combine
+the index of the client's deliveries or failed deliveries with the partitions of the events that the client fetches. The
+number of calls for a page does not depend on the number of rows. If an event was a delivery before its client began to
+fetch events, the event is in both sources.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ClientState = Literal["due", "delivered", "failed", "recorded"]
-"""The state of a delivery; ``recorded`` is an event for fetching."""
+"""The state of a delivery, or ``recorded`` for an event that the client fetches."""
 
 CLIENT_STATES: Sequence[ClientState] = get_args(ClientState)
 PAGE = 25
-"""Entries per page."""
+"""The number of entries per page."""
 LOOKED_THROUGH = 1000
-"""Maximum number of a client's deliveries, and of its events for fetching, searched for a page."""
+"""The maximum number of deliveries that are searched for a page, and of events that the client fetches."""
 FIRST = 60
-"""Rows of the first read: enough for a page, unless most are filtered out."""
+"""The number of rows of the first read, which is enough for a page unless most rows do not match."""
 _BATCH = 100
-"""Records per read."""
+"""The number of records per read."""
 LAST_SECOND = 9_999_999_998
 _LEAST_ID = "0"
 _CURSOR = re.compile(r"([0-9]{1,13})-([0-9A-Za-z_-]{1,64})")
@@ -65,7 +65,7 @@ class ClientSearch:
 
 @dataclass(frozen=True, slots=True)
 class ClientEntry:
-    """A delivery, or an event to fetch. Exactly one of the two is set."""
+    """An entry of the list. Either the delivery or the event to fetch is set."""
 
     position: Position
     delivery: Delivery | None = None
@@ -89,7 +89,7 @@ class ClientEventsPage:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Rows by position. They are complete for positions from ``reached`` on, or for all positions if ``reached`` is
+    """Rows by position. The rows are complete from the position ``reached`` on, or for all positions if ``reached`` is
     ``None``.
     """
 
@@ -98,7 +98,7 @@ class _Found:
 
 
 class ClientEvents:
-    """Lists the events and deferred calls of clients."""
+    """The lists of the clients' events and deferred calls."""
 
     def __init__(self, store: Store, event_log: EventLog, plans: Plans) -> None:
         self._store = store
@@ -106,8 +106,8 @@ class ClientEvents:
         self._plans = plans
 
     def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
-        """Return a page for the client's owner. Reads about ``most`` deliveries and the same number of events to
-        fetch.
+        """Return a page for the client's owner. About ``most`` deliveries are read, and the same number of events that
+        the client fetches.
         """
         for size in (FIRST, most):
             found = self._find(search, size)
@@ -157,7 +157,7 @@ class ClientEvents:
         return index.rows(self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True)
 
     def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
-        """Return the matching entries. First read the records of one page, then larger batches."""
+        """Return the matching entries. The records of one page are read first, followed by larger batches."""
         rows, size = found.rows, PAGE + 1
         while rows:
             yield from self._read(search, rows[:size])

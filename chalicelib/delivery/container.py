@@ -1,4 +1,6 @@
-"""Wires delivery: outbox, queue, worker, journal, event log, and the clients' owners' view of events and deliveries."""
+"""Wiring of delivery: outbox, queue, worker, journal, event log, and the view of events and deliveries for client
+owners.
+"""
 
 from __future__ import annotations
 

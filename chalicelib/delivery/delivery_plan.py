@@ -1,4 +1,6 @@
-"""Delivery plans: when deliveries are attempted, and when attempts end (``docs/concepts/delivery.md``)."""
+"""Delivery plans: the times of delivery attempts, and the time after which no attempt is made
+(``docs/concepts/delivery.md``).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
 SHORTEST_POSTPONEMENT = 2
 SWEEP_WAITS = (2 * MINUTE, 4 * MINUTE, 8 * MINUTE, 15 * MINUTE)
-"""Seconds from the due time until the sweeper queues a delivery, and from then on until it queues it again."""
+"""The numbers of seconds before each sweep of a delivery. The first wait begins at the due time, and each further wait
+begins at the previous sweep.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class DeliveryPlan:
     keeps_replies: bool = False
 
     def lane_of(self, receiver: str) -> str:
-        """Return the receiver's lane (see ``receiver_slots``)."""
+        """Return the receiver's lane for deliveries with this plan (see ``receiver_slots``)."""
         return f"{receiver}#{self.lane}"
 
 
@@ -52,9 +56,9 @@ NOTIFICATION = DeliveryPlan(
     lifetime=30 * DAY,
     retention=30 * DAY,
 )
-"""The plan for notices of something that has happened."""
+"""The plan for notifications of past events."""
 Plans = Mapping[str, DeliveryPlan]
-"""The plans of those who record deliveries, by kind of delivery."""
+"""The delivery plans of all components, keyed by the kind of delivery."""
 
 
 def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> int | None:
@@ -70,13 +74,15 @@ def wait_after(plan: DeliveryPlan, attempts: int, retry_after: int | None) -> in
 
 
 def postponement(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
-    """Return the seconds until a postponed delivery is retried. They increase with its waiting time."""
+    """Return the seconds until a postponed delivery is retried. The number increases with the delivery's waiting
+    time.
+    """
     wait = min(max(age // 4, SHORTEST_POSTPONEMENT), plan.max_postponement)
     return max(_add_jitter(wait), min(retry_after or 0, plan.max_postponement), 1)
 
 
 def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at: int, first: int) -> int:
-    """Return when the sweeper next queues a delivery that remains due, in Unix seconds.
+    """Return the time, in Unix seconds, when the sweeper next queues a delivery that remains due.
 
     ``swept_at`` is the previous time, and ``first`` is the wait before the first time. While a caller waits, the
     sweeper queues the delivery every minute after ``due_at``, at most five times, because ``give_up_at`` is then
@@ -91,7 +97,7 @@ def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at
 
 
 def _wait_after_sweep(age: int) -> int:
-    """Return the seconds between two sweeps. They depend on how long the delivery had been due at the first sweep."""
+    """Return the seconds between two sweeps, depending on how long the delivery had been due at the first sweep."""
     reached = 0
     for before, wait in pairwise(SWEEP_WAITS):
         reached += before

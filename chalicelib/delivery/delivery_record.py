@@ -22,12 +22,14 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "deliveries"
 ROW_KEY = ("delivery_id", "part")
-"""The members of the key of every row."""
+"""The members of a row's key."""
 RECORD, BODY = "record", "body"
 CLAIMED_SECONDS = 60
-"""Maximum duration of an attempt, twice a function's time-out; after it, the worker is considered dead."""
+"""The maximum duration of an attempt, which is twice a function's time-out. After this time, the worker is considered
+dead.
+"""
 HISTORY = 20
-"""Number of latest attempts kept in a record."""
+"""The number of latest attempts that are stored in a record."""
 
 _HEADERS = ("sent", "received")
 
@@ -140,7 +142,7 @@ def record_key(delivery_id: str) -> tuple[str, Item]:
 
 
 def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
-    """Return the key of a part of ``BODY``, or of a response."""
+    """Return the key of a body part. The body is ``BODY`` or a response."""
     return TABLE, {"delivery_id": delivery_id, "part": f"{name}#{number:03}"}
 
 
@@ -194,11 +196,11 @@ SWEPT = (
     "failed_at",
     "swept_at",
 )
-"""The attributes of a delivery that a sweep needs; its history can be long."""
+"""The attributes of a delivery that a sweep needs. Other attributes are not read, because the history can be long."""
 
 
 def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
-    """Return the write that records when the sweeper last queued a due delivery."""
+    """Return the write that records the time when the sweeper last queued a due delivery."""
     return Update(
         *record_key(delivery.delivery_id),
         set={} if swept_at is None else {"swept_at": swept_at},
@@ -253,8 +255,8 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip
-    it.
+    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip this
+    delivery.
     """
     return Update(
         *record_key(delivery.delivery_id),

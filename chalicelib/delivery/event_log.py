@@ -1,10 +1,10 @@
 """Events that their receiver fetches, stored for 30 days.
 
-Each event is an item in a partition of its receiver, sorted by the time of its recording. An event is readable only
-after its transaction was committed, which may be long after that time, because requests are retried and clocks differ.
-So the position of a reader does not pass a time while an event with that time may still be written (``LATE_SECONDS``).
-The reader's cursor contains the ids of the later events that the reader has already received. So the reader receives a
-late event with the next page, and receives no event twice.
+Each event is an item in a partition of its receiver, sorted by the time of recording. An event is readable only after
+its transaction was committed. The commit may be long after the event's time, because requests are retried and clocks
+differ. So a reader's position does not pass a time while an event with that time may still be written
+(``LATE_SECONDS``). The reader's cursor contains the ids of the later events that the reader has already received. So
+the reader receives a late event with the next page, and receives no event twice.
 
 A cursor contains at most ``REMEMBERED`` ids. If a reader received that number of events within ``LATE_SECONDS``, the
 reader receives further events only when these events become older. No event is lost.
@@ -30,19 +30,23 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 SHARDS = 4
-"""Partitions of a receiver's events. Every page reads all of them; each takes about 500 transactions a second."""
+"""The number of partitions for a receiver's events. Every page reads all partitions. Each partition accepts about 500
+transactions a second.
+"""
 RETENTION_SECONDS = 30 * 24 * 3600
 LATE_SECONDS = 90
-"""Seconds after its time within which an event is committed: the longest run of a function that records events (55),
-longer than a command waits for its transaction, and the differences between clocks.
+"""The number of seconds after an event's time within which the event is committed.
+
+The longest run of a function that records events is 55 seconds, which is longer than a command waits for its
+transaction. The remainder allows for the differences between clocks.
 """
 REMEMBERED = 300
-"""The maximum number of events in a cursor, which then has 3,270 characters."""
+"""The maximum number of events in a cursor. A cursor with this number of events has 3,270 characters."""
 
 _PURPOSE = "delivery/events-after"
 _PREFIX = "events#"
 _TAG = 16
-"""The hexadecimal digits of an id by which a cursor remembers an event: 64 random bits."""
+"""The number of hexadecimal digits of an event's id that are stored in a cursor, which are 64 random bits."""
 _LAST_ID = "f" * 22
 _PASSED = struct.Struct(">Q11s")
 
@@ -52,7 +56,9 @@ Position = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event. ``created_at`` is a timestamp. ``body`` is the text that would be sent to an Events URL."""
+    """An event with its body. ``created_at`` is a timestamp. ``body`` is the text that would be sent to an Events
+    URL.
+    """
 
     event_id: str
     type: str
@@ -79,7 +85,7 @@ class LoggedRow:
 
 @dataclass(frozen=True, slots=True)
 class EventPage:
-    """A page of events, oldest first. Pass ``next`` as ``after`` to get the following events, now or later."""
+    """A page of events, oldest first. To get the following events, pass ``next`` as ``after``, now or later."""
 
     events: Sequence[LoggedEvent]
     next: str
@@ -112,7 +118,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The events after a position, in order. They are complete up to ``until``, or without limit if ``until`` is
+    """The events after a position, in order. The events are complete up to ``until``, or without limit if ``until`` is
     ``None``.
     """
 
@@ -121,7 +127,7 @@ class _Found:
 
 
 class EventLog:
-    """Records and lists the events of receivers."""
+    """The log of events by receiver."""
 
     def __init__(self, store: Store, vault: Vault, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -164,7 +170,7 @@ class EventLog:
     def latest(
         self, receiver: str, first: Position, before: Position, limit: int
     ) -> tuple[Sequence[LoggedRow], Position | None]:
-        """Return events from ``first`` on and before ``before``, newest first: about ``limit``, with one query per
+        """Return about ``limit`` events from ``first`` on and before ``before``, newest first, with one query per
         shard.
 
         The second result is the position from which the events are complete. ``None`` means that all events are
@@ -195,8 +201,8 @@ class EventLog:
         return self._open(receiver, row) if row else None
 
     def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
-        """Return the events after ``start``. If available, return more than ``limit`` events besides the events in
-        ``got``.
+        """Return the events after ``start``. If available, return more than ``limit`` events in addition to the events
+        in ``got``.
         """
         first, many = f"{_part(start)}~", rows_of_shard(limit + 1, SHARDS)
         again = [0] * SHARDS

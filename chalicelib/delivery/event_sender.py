@@ -1,4 +1,4 @@
-"""Event bodies, and a single signed attempt to send one (https://www.standardwebhooks.com)."""
+"""Event bodies, and a single signed attempt to send an event (https://www.standardwebhooks.com)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ _GONE = 410
 
 
 def body(event: str, happened_at: int, data: Mapping[str, Any]) -> str:
-    """Return the body of an event of type ``event`` that occurred at a Unix second, without empty ``data`` members."""
+    """Return the body of an event of type ``event`` that occurred at a Unix second. Empty members of ``data`` are
+    omitted.
+    """
     present = {name: value for name, value in data.items() if value is not None and value != ""}
     return jsontext.dumps({"type": event, "timestamp": timestamp(happened_at), "data": present})
 
 
 def post(outbound: Outbound, address: str, secrets: Sequence[str], dispatch: Dispatch, now: int) -> Delivered:
-    """Post an event, signed with ``secrets`` (newest first). A status from 200 to 299 means delivered.
+    """Post an event, signed with ``secrets`` (newest first). The event is delivered if the response status is 200 to
+    299.
 
     Raises:
         Undeliverable.

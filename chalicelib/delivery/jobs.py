@@ -21,7 +21,7 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.settings import Settings
 
 Measure = Callable[[], AbstractContextManager[object]]
-"""Context manager that measures the enclosed calls."""
+"""A context manager that measures the enclosed calls."""
 
 delivery_jobs = Jobs[tuple[DeliveryContainer, Measure]](__name__)
 

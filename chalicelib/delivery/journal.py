@@ -1,4 +1,4 @@
-"""The delivery journal lists deliveries by state and resends them manually.
+"""The delivery journal lists deliveries by state and resends deliveries manually.
 
 Events and notices can be resent at any time, because the receiver recognises the id. Deferred calls cannot be resent,
 because their callers have already received an outcome.
@@ -35,19 +35,19 @@ from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 LATEST = 50
 SEARCHED = 100
-"""The latest deliveries of a client, or those of them that failed, that are searched for a few."""
+"""The maximum number of a client's latest deliveries, or latest failed deliveries, that are searched."""
 _ID_LENGTH = 64
 BATCH = 100
-"""Records per read, and index rows in the first read."""
+"""The number of records per read, and of index rows in the first read."""
 _READ_AHEAD = 4 * BATCH
 _REVIVED_TOGETHER = 20
-"""Deliveries per transaction, which is limited to 100 writes."""
+"""The number of deliveries revived per transaction, which is limited to 100 writes."""
 _TRIES = 5
-"""Attempts to revive a failed delivery that is changed concurrently."""
+"""The maximum number of attempts to revive a failed delivery that is changed concurrently."""
 _PAUSE = 5
-"""The attempt number for ``Store.wait``; the average wait is 0.4 s."""
+"""The attempt number that is passed to ``Store.wait``. The average wait is 0.4 s."""
 _END_OF_TIME = 2**40
-"""A Unix second later than any due time."""
+"""A time in Unix seconds that is later than any due time."""
 
 
 class UnknownDelivery(LookupError):
@@ -80,7 +80,7 @@ ANYBODY = Party()
 
 
 class WaitingResent(NamedTuple):
-    """The number of deliveries that are sent now, and the number of deliveries skipped because an attempt is in
+    """The number of deliveries that are sent immediately, and the number of deliveries skipped because an attempt is in
     progress.
     """
 
@@ -103,7 +103,7 @@ class _Search:
 
 
 class Journal:
-    """Lists and resends deliveries."""
+    """The journal of deliveries, which lists and resends deliveries."""
 
     def __init__(self, store: Store, clock: Clock, outbox: Outbox, plans: Plans) -> None:
         self._store = store
@@ -116,9 +116,9 @@ class Journal:
     ) -> Sequence[Delivery]:
         """Return the latest deliveries of a bank, client or programme manager, or all failed or due deliveries.
 
-        ``since`` (Unix seconds) and the order use the same time. For ``failed``, the time is that of the failure,
-        latest first. For ``due``, it is the time of the next attempt, earliest first. For all deliveries of a receiver,
-        it is the time of recording, latest first.
+        ``since`` (Unix seconds) and the order use the same time. For ``failed``, this is the time of the failure,
+        latest first. For ``due``, this is the time of the next attempt, earliest first. For all deliveries of a
+        receiver, this is the time of recording, latest first.
 
         Raises:
             SearchTooWide: delivered messages were requested without a receiver.
@@ -239,7 +239,7 @@ class Journal:
         )
 
     def _select(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
-        """Return the matching deliveries."""
+        """Return the deliveries that match the search."""
         for piece in pieces(rows, _READ_AHEAD):
             read = self._read([row["delivery_id"] for row in piece])
             yield from (delivery for delivery in read.values() if search.matches(delivery))

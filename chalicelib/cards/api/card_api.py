@@ -1,4 +1,4 @@
-"""The endpoints ``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. Their handler modules are imported on
+"""The endpoints ``POST /api`` (card API) and, in sandboxes, ``POST /simulator``. The handler modules are imported on
 first use.
 """
 

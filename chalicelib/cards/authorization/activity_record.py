@@ -32,7 +32,7 @@ from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ACQUIRER_ID, ACQUIRER_BIN, FORWARDER_ID = "00000100001", 400001, "00000200001"
-"""The one bank of the sandbox's shops, and its network."""
+"""The id and BIN of the sandbox merchants' acquiring bank, and the id of the forwarding network."""
 
 _CARD_PRESENT = frozenset((2, 5, 7, 80, 90, 91))
 _READ_THE_STRIPE = frozenset((2, 80, 90, 91))
@@ -41,7 +41,7 @@ _ONLINE = 81
 _CONDITIONS = {_ONLINE: "59", 1: "08", 10: "08"}
 """Point of service condition codes (ISO 8583, field 25) of online, mail and telephone orders, by entry mode.
 
-All other entry modes have 00.
+All other entry modes have the code 00.
 """
 
 
@@ -104,7 +104,7 @@ class CardUse:
         )
 
     def report_members(self, number: int, now: int) -> dict[str, Any]:
-        """Return the members that card activity and transactions share. Some can be ``None``.
+        """Return the members that card activity and transactions have in common. Some values can be ``None``.
 
         ``number`` is the id of the message or transaction. ``now`` is its time in Unix seconds.
         """
@@ -143,7 +143,7 @@ UNCHECKED: Mapping[str, int] = dict.fromkeys(SECURITY_CHECKS, 0)
 
 TABLE = "card-activity"
 ACTIVITY, AUTHORIZES = "activity", "authorize"
-"""The names of the lists: all messages, and financial authorizes."""
+"""The names of two lists of messages: all card activity, and financial authorizes."""
 ZEROS: Mapping[str, int] = dict.fromkeys(
     (
         *("proc_code", "transaction_fee_amount", "reversal", "actual", "suspicious"),
@@ -152,7 +152,7 @@ ZEROS: Mapping[str, int] = dict.fromkeys(
     ),
     0,
 )
-"""The members that a row leaves out if they are 0."""
+"""The members that are omitted from a row if their value is 0."""
 _FLAGS = ("risk_actions", "security_checks")
 _DIGITS = 20
 
@@ -206,7 +206,7 @@ class NetworkMessage:
         return self.kind in (values.REVERSAL, values.EXPIRY)
 
     def members(self, now: int) -> dict[str, Any]:
-        """The report members of a message sent at ``now`` (Unix seconds)."""
+        """Return the report members of a message sent at ``now`` (Unix seconds)."""
         use, moment = self.use, datetime.fromtimestamp(now, UTC)
         charge = self.charge or NO_CHARGE
         converted, stan = charge.conversion, self.number % 1_000_000
@@ -282,12 +282,12 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 
 
 def shard_with(manager_id: int, number: int) -> Timeline:
-    """Return the shard of ``of_manager`` that contains the message with this number."""
+    """Return the shard of ``of_manager`` that contains the message with the given number."""
     return Timeline(TABLE, shard_of(manager_id, number), ACTIVITY, _DIGITS)
 
 
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
-    """Return a new message's number and its entry in the list of all cards."""
+    """Return the timeline and the number of a new message in the list of all the programme manager's cards."""
     number = sequences.next("authorization")
     return shard_with(manager_id, number), number
 
@@ -314,7 +314,7 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """Join the rule ids with ``between``. Omit the ids that would make the text longer than ``room`` characters."""
+    """Join the rule ids with ``between``. Omit ids that would make the text longer than ``room`` characters."""
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule

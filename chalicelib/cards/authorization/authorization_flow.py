@@ -64,8 +64,8 @@ def simulate_authorization(
     request: SimulateAuthorization, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
     """A decline is a success whose ``response_code`` is neither 00 nor 10. After 3 consecutive wrong PINs, the PIN is
-    blocked (75). An unknown card number gets 14 and is not recorded. If other requests or slow storage prevent a
-    decision within 2 seconds, the authorization is declined with 91.
+    blocked (75). An unknown card number is declined with 14, and this decline is not recorded. If other requests or
+    slow storage prevent a decision within 2 seconds, the authorization is declined with 91.
     """
     card_context, by_number = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -83,8 +83,8 @@ def decline_late(
 ) -> AuthorizationOutcome:
     """Decline an authorization that could not be decided in time because of write conflicts.
 
-    No usage is counted. The row is added to the card's list later (see ``late_declines``), so the writes do not
-    conflict with other requests.
+    No usage is counted. To avoid further conflicts with other requests, the decline is added to the card's list later
+    (see ``late_declines``).
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -115,8 +115,8 @@ def decline_unrecorded(
 def simulate_advice(
     request: SimulateAdvice, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
-    """No checks are made. Only amounts that cannot be converted are declined (57). An amount that the network approved
-    is held even if funds are insufficient. An unknown card number is refused with 3002.
+    """The authorizer makes no checks and declines only amounts that cannot be converted (57). An amount that the
+    network approved is held even if funds are insufficient. An unknown card number is refused with 3002.
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -129,8 +129,8 @@ def simulate_advice(
 def simulate_increment(
     request: SimulateIncrement, context: RequestContext, *, sequences: Sequences
 ) -> AuthorizationOutcome:
-    """Requires a held authorization (4008). The increment is declined because of the card's or the account's status,
-    limits (61, 65) or funds (51). An approved increment is held for 7 days from now.
+    """Requires a held authorization (4008). The increment can be declined because of the card's or the account's
+    status, the limits (61, 65) or insufficient funds (51). An approved increment is held for 7 days from now.
     """
     authorization = find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
@@ -163,7 +163,7 @@ def _read_card_context(
 
 
 def _read_and_reserve(context: RequestContext, sequences: Sequences) -> Read:
-    """Return a read function. Its first call also reserves a row for the request's message."""
+    """Return a function that reads records. The first call also reserves a row for the request's message."""
     entry = partial(activity_record.new_entry, context.manager_id, sequences)
     return partial(context.items, entry=entry)
 
@@ -250,7 +250,7 @@ CALLED: Mapping[int, str] = {
     values.ADVICE: "advice",
     values.INCREMENT: "increment",
 }
-"""The ledger's cause for each message type."""
+"""The cause recorded in the ledger for each message type."""
 
 
 def _write_decision(
@@ -261,7 +261,10 @@ def _write_decision(
     held: int,
     decision: Decision,
 ) -> tuple[WriteStamp, list[Operation], Account]:
-    """Return the stamp and writes of a decision, without its authorization and activity, and the resulting account."""
+    """Return the stamp of a decision, the resulting account, and the decision's writes.
+
+    The writes for the authorization and the card activity are not included.
+    """
     card, after = card_context.card, account
     movement.list_by_card(card_context.of_card)
     if held:

@@ -44,9 +44,9 @@ class Authorization(Record):
         held: the amount held on the account for ``left``.
         charge: the latest charge for the full amount, a ``Charge`` as a dict.
         counted: the usage counted against limits. A release subtracts this usage.
-        use: from ``CardUse.as_dict``.
+        use: the card use, as returned by ``CardUse.as_dict``.
         rules: the risk rules that fired.
-        actions: the actions of those rules.
+        actions: the actions of the risk rules that fired.
         cleared: the amounts cleared by the merchant, by currency.
         given_back: the refunded or disputed part of ``cleared``, by currency.
         debited: the amounts debited for ``cleared``, by currency, as in ``ClearedAmount``.
@@ -54,7 +54,8 @@ class Authorization(Record):
         rates: the base rates, for currencies cleared at a single rate.
         booked_row: the account's ledger row of the latest clearing or refund, if any.
         lists: the lists that include the first message, or empty for a clearing without an authorization.
-        due_at: the time when the hold expires, in Unix seconds; ``due_shard`` is the shard of the due index.
+        due_at: the time when the hold expires, in Unix seconds.
+        due_shard: the shard of the due index.
     """
 
     kind: ClassVar = "authorization"
@@ -168,16 +169,15 @@ class Dispute(Record):
 
     @classmethod
     def check_undisputed(cls, transaction_id: int) -> Check:
-        """Check that the transaction has no dispute. Its records may have been read at different times. Raises:
-        Refused.
-        """
+        """Return a check that the transaction has no dispute when the check is evaluated."""
         return Check(*cls.key(transaction_id), absent("owner"))
 
 
 def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorization:
     """Return the authorization with this ``trans_link``.
 
-    Raises: Refused, also if ``trans_link`` is the number of a later message.
+    Raises:
+        Refused: there is no such authorization, or ``trans_link`` is the number of a later message.
     """
     [item] = context.items([Authorization.key(int(trans_link))])
     return context.require_visible(Authorization, None if item and "of" in item else item)

@@ -40,7 +40,7 @@ NO_FUNDS, NOT_PERMITTED, SUSPECTED = "51", "57", "59"
 OVER_AMOUNT, OVER_COUNT = "61", "65"
 NOT_AVAILABLE, MALFUNCTION = "91", "96"
 CVC2 = "cvc2"
-"""The name of a card's counter of incorrect CVC2s."""
+"""The name of the card's counter for incorrect CVC2 entries."""
 BY_RULE: Mapping[str, Any] = {"reason_code": values.OF_RISK_RULE, "note": None}
 """The reason that the authorizer records for status changes."""
 
@@ -110,7 +110,7 @@ def decide(
     *,
     card_data: CardData,
 ) -> Decision:
-    """Decide on the use at ``now`` (Unix seconds), and count usage in ``tally``.
+    """Decide on a card use at ``now`` (Unix seconds), and count usage in ``tally``.
 
     ``by_number`` is the decline code for a replaced card number.
     """
@@ -144,8 +144,8 @@ def _check_presented(
 ) -> tuple[str | None, dict[str, Any]]:
     """Return the response code of a failed check, and the changes to the card's counters of failed attempts.
 
-    The caller must write the changes on condition that the card is unchanged. Otherwise parallel guesses at PIN and
-    CVC2 could exceed the limits.
+    The caller must write the changes on condition that the card is unchanged. Otherwise parallel guesses of the PIN or
+    the CVC2 could exceed the limits.
     """
     is_same_year = presented.expiry_year in (None, card.expiry_year)
     if not is_same_year or presented.expiry_month not in (None, card.expiry_month):
@@ -182,7 +182,7 @@ def _check_pin(card: Card, number: str, pin: str | None, card_data: CardData) ->
 def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int, tally: CounterChanges) -> Decision:
     """Apply a response code without checks. Count an approval and place its hold, even if the hold exceeds the balance.
 
-    Without an exchange rate, the amount of the hold is unknown, and an approval is recorded as a decline.
+    If there is no exchange rate, the amount of the hold is unknown, and an approval is recorded as a decline.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     if code not in values.APPROVALS or not asked.use.moves_money:
@@ -198,7 +198,7 @@ def force(card_context: CardContext, asked: RequestedAmount, code: str, now: int
 
 
 def price(card_context: CardContext, account: Account, asked: RequestedAmount) -> Charge | None:
-    """Return the charge to an account for the request, or ``None`` without an exchange rate."""
+    """Return the charge to an account for the request, or ``None`` if there is no exchange rate."""
     party = card_context.posting_context(account)
     facts = asked.use.attributes(asked.currency, party.holder_country)
     try:

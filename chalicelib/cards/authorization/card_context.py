@@ -1,4 +1,4 @@
-"""Card context: a card, its accounts, its holder and the limit usage of all three, read together."""
+"""Card context: a card, its accounts, its holder, and the limit usage of each, read in one operation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Read = Callable[[Sequence[Key]], list[Item | None]]
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """The records of a card context as read. The first of ``accounts`` is the primary account."""
+    """The records of a card context, as read from storage. The first of ``accounts`` is the primary account."""
 
     catalogue: Catalogue
     card: Card
@@ -33,7 +33,7 @@ class CardContext:
     of_accounts: Sequence[Counters]
 
     def posting_context(self, account: Account) -> PostingContext:
-        """The posting context for one of the accounts."""
+        """Return the posting context for one of the card's accounts."""
         own = self.of_accounts[[each.id for each in self.accounts].index(account.id)]
         return PostingContext(
             self.catalogue,
@@ -63,7 +63,7 @@ def read_card_context(read: Read, catalogue: Catalogue, card: Card) -> CardConte
 def read_by_number(
     read: Read, sees: Callable[[Item | None], bool], catalogue: Catalogue, number: Item
 ) -> CardContext | None:
-    """Read the context of the card with this number, or return ``None`` if the card is unknown.
+    """Read the context of the card with this number, or return ``None`` if no card has the number.
 
     The read takes one round trip, or two if the card's accounts have changed since the number was assigned.
     """

@@ -1,7 +1,7 @@
 """Clearings, with or without an authorization, and refunds (``docs/concepts/card-network.md``).
 
 A clearing is booked in any state of the card and account, even if the balance becomes negative, at the current rates
-and fees. The same transaction releases the hold.
+and fees. The transaction that books the clearing also releases the hold.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from chalicelib.foundation.dynamodb.store import Operation
 def simulate_clearing(
     request: SimulateClearing, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
-    """The clearing is booked regardless of status and balance, at the current rates and fees (5003 without a rate).
-    Merchant details in the request replace the earlier details.
+    """The clearing is booked regardless of status and balance, at the current rates and fees. Without an exchange rate,
+    the clearing is refused with 5003. Merchant details in the request replace the earlier details.
     """
     authorization, card_context = _read_authorization(request, context, values.PURCHASE, sequences)
     use, tally = _use_at_shop(authorization.card_use, request), CounterChanges()
@@ -69,9 +69,9 @@ def simulate_clearing(
 def simulate_refund(
     request: SimulateRefund, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Cleared]:
-    """The account must be A or R (4003). With ``trans_link``, the currency must be the currency of a clearing (5003),
-    and the amount at most the amount cleared in this currency, less earlier refunds and disputes (5004). Without a
-    clearing, the refund is refused with 4008.
+    """The account's status must be A or R (4003). With ``trans_link``, the currency must be the currency of a clearing
+    (5003). The amount must not exceed the amount cleared in this currency, less earlier refunds and disputes (5004).
+    Without a clearing, the refund is refused with 4008.
     """
     authorization, card_context = _read_authorization(request, context, values.REFUND, sequences)
     account = card_context.accounts[0]
@@ -205,7 +205,8 @@ def _split_off(
     """Subtract a clearing's share from an authorization. A final clearing takes the entire remainder.
 
     Returns the changed members, the released hold, the limit usage to release, and the unauthorized amount. The
-    unauthorized amount is in the authorization's currency, or in the clearing's if nothing remains to be cleared.
+    unauthorized amount is in the authorization's currency. If nothing remains to be cleared, the unauthorized amount is
+    in the clearing's currency.
     """
     left, held = authorization.left, authorization.held
     worth = left or request.amount
@@ -224,7 +225,7 @@ def _split_off(
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
-    """Return the cleared amount of which a part or the whole is to be refunded. Raises: Refused."""
+    """Return the cleared amount that the refund returns, in part or in full. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "there is no cleared amount to refund")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))

@@ -51,7 +51,7 @@ from chalicelib.foundation.requests.outcome import Outcome
 TASK = "unrecorded-decline"
 _ATTEMPTS = 6
 Changes = tuple[Sequence[Operation], Sequence[CardEvent]]
-"""Changes, and the events of what they record."""
+"""Write operations, and the card events for the recorded changes."""
 _NOTHING: Changes = ((), ())
 
 
@@ -118,7 +118,7 @@ class UnrecordedDecline:
 
 
 Reserve = Callable[[NewEntry], RowReservation]
-"""Reserves a row, which is given up if the attempt is not written."""
+"""A function that reserves a row. The reservation is released if the attempt is not written."""
 
 
 def record_decline(
@@ -188,7 +188,7 @@ def _decline(
     stamp: WriteStamp,
     read: Read,
 ) -> Changes:
-    """Record the decline in place of the request's attempts, none of which was written."""
+    """Record the decline. None of the request's write attempts succeeded."""
     card_context = _read_card_context(decline, catalogue, read)
     if card_context is None:  # nothing is recorded of a card that the caller does not have
         return _NOTHING
@@ -215,7 +215,7 @@ def _take_back(
     stamp: WriteStamp,
     read: Read,
 ) -> Changes:
-    """Release the holds of an attempt and record the decline."""
+    """Release the holds of a write attempt that succeeded, and record the decline."""
     card_context = read_with_card(read, catalogue, authorization)
     account, reserved = card_context.accounts[0], reserve().row
     message = follow_up_message(

@@ -1,6 +1,6 @@
 """Disputes: opening, winning and losing (``docs/concepts/card-network.md``).
 
-The disputed amount is credited at once and reserved until the dispute is won or lost.
+The disputed amount is credited immediately and reserved until the dispute is won or lost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CALLED: Mapping[str, str] = {DISPUTE_OPENED: "dispute opened", DISPUTE_WON: "dispute won", DISPUTE_LOST: "dispute lost"}
-"""The ledger's cause for each step; also the description of the transaction that the step books."""
+"""The cause recorded in the ledger for each dispute step. It is also the description of the transaction that is booked.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,9 @@ class _Case:
 def simulate_dispute(
     request: SimulateDispute, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Disputed]:
-    """The transaction must be a clearing (4008) and can be disputed once. ``amount`` is at most the amount charged,
-    less refunds (5004). ``won`` and ``lost`` close an open dispute (4008), once (4002), for its amount (2005).
+    """The transaction must be a clearing (4008) and can be disputed once. ``amount`` must not exceed the amount
+    charged, less refunds (5004). The steps ``won`` and ``lost`` require an open dispute (4008). A closed dispute cannot
+    be closed again (4002). When a dispute is closed, ``amount`` must be the disputed amount or absent (2005).
     """
     case = _read_case(request, context)
     require_permitted(DISPUTE_RULES[request.step][case.dispute.step if case.dispute else None])
@@ -138,7 +140,7 @@ def _start_movement(request: SimulateDispute, context: RequestContext, case: _Ca
 def _list_transaction(
     case: _Case, movement: Movement, transaction_type: int, amount: int, sequences: Sequences
 ) -> Transaction:
-    """Add the transaction of a dispute step, in the account's currency, to the list."""
+    """Add the transaction of a dispute step, in the account's currency, to the account's list."""
     account, authorization = case.account, case.authorization
     use = authorization.card_use
     is_credit = transaction_type == values.CREDIT_ADJUSTMENT
@@ -170,7 +172,7 @@ def _list_transaction(
 
 
 def _cleared_amount(case: _Case) -> ClearedAmount:
-    """The merchant's cleared amount in the transaction's currency."""
+    """Return the merchant's cleared amount in the transaction's currency."""
     row = case.row
     taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
     found = case.authorization.cleared_in(row["currency"], lambda amount: taken * amount // row["amount"])
@@ -185,7 +187,7 @@ def _without_fees(case: _Case, amount: int) -> int:
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """Return the update of the returned amounts of the authorization. If ``sign`` is -1, the update is reversed."""
+    """Return the update of the authorization's returned amounts. If ``sign`` is -1, the earlier update is reversed."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

@@ -1,7 +1,7 @@
 """Usage group and risk group rules: permitted channels and suspicious attempts.
 
-All rules of a risk group are evaluated. A rule with a count counts its attempts, approved or declined, in its own
-windows: UTC days, ISO weeks, months or years. Limits have the same windows.
+All rules of a risk group are evaluated. A rule with an attempt limit counts approved and declined attempts in its own
+windows, which are UTC days, ISO weeks, months or years, as for limits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hold releases: full or partial reversals, and scheduled expiries.
 
-The same schedule adds late declines to the cards' lists. The writes of a release fail if the authorization, the account
-or the counters have changed.
+The scheduled job that expires holds also adds late declines to the cards' lists. The writes of a release fail if the
+authorization, the account or the counters have changed.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
-"""The ledger's cause for each release type."""
+"""The cause recorded in the ledger for each release type."""
 _ENDS: Mapping[int, str] = {REVERSAL: REVERSED, EXPIRY: OVER}
 
 
 def simulate_reversal(
     request: SimulateReversal, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
-    """Requires a held authorization (4008). The amount is at most the amount still held (5004)."""
+    """Requires a held authorization (4008). The amount must not exceed the amount still held (5004)."""
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
     amount = authorization.left if request.amount is None else request.amount
@@ -61,7 +61,7 @@ def simulate_expiry(
     request: SimulateExpiry, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[Released]:
     """Requires a held authorization (4008). A scheduled job releases authorizations that were held for 7 days in the
-    same way.
+    same way as this action.
     """
     authorization = records.find_by_trans_link(context, request.trans_link)
     authorization.require(context.action)
@@ -89,8 +89,8 @@ def release(
 ) -> ActionOutcome[Released]:
     """Release ``amount`` of the authorization's remaining amount. ``level`` is the caller's access level.
 
-    The row of the message is reserved with ``read``, unless it is already reserved. ``further`` has other members of
-    the authorization to change.
+    ``read`` reserves the message's row unless the row is already reserved. ``further`` contains other changed members
+    of the authorization.
     """
     card_context = read_with_card(read, catalogue, authorization)
     account, tally = card_context.accounts[0], CounterChanges()

@@ -1,7 +1,8 @@
 """Late declines: authorizations that timed out because of concurrent changes to the card or account.
 
-A late decline must not wait for other requests again. So the decline is recorded without a row in the card's list. The
-card's counters protect the order of that list. The schedule that releases expired holds adds the row within a minute.
+Adding a row to the card's list would conflict with other requests, because the card's counters determine the order of
+the list. So a late decline is recorded without this row. The scheduled job that releases expired holds adds the row
+within a minute.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from chalicelib.foundation.requests.outcome import Outcome
 
 KIND = "late-decline"
 RETENTION_SECONDS = 24 * 3600
-"""Seconds for which a late decline is kept after its card's list got its row."""
+"""The number of seconds for which a late decline is retained after its row was added to the card's list."""
 _ATTEMPTS = 5
 
 
 def put_late_decline(authorization: Authorization, now: int) -> Put:
-    """Return the write that schedules a late decline for its card's list. ``now`` is in Unix seconds."""
+    """Return the write that schedules a late decline's addition to the card's list. ``now`` is in Unix seconds."""
     _, key = _key(authorization.id)
     row_at = or_default(authorization.listed_at, authorization.at)
     members = {name: getattr(authorization, name) for name in ("id", "card_id", "account_id", "manager_id")}

@@ -68,7 +68,9 @@ def follow_up_message(
     amount: int,
     charge: Charge | None,
 ) -> NetworkMessage:
-    """Return a further message of an authorization, without a hold. ``card_context`` is from ``read_with_card``."""
+    """Return a further message of an authorization, without a hold. ``card_context`` is the result of
+    ``read_with_card``.
+    """
     return NetworkMessage(
         number=number,
         kind=kind,
@@ -91,8 +93,8 @@ def new_authorization(
     held: int = 0,
     counted: Usage | None = None,
 ) -> Authorization:
-    """Return the authorization record for a first message. ``held`` and ``counted`` are those of the message's hold, if
-    any.
+    """Return the authorization record for a first message. If the message placed a hold, ``held`` is the held amount
+    and ``counted`` is the counted usage.
     """
     card = message.card
     hold: dict[str, Any] = {}
@@ -129,9 +131,10 @@ def new_authorization(
 def late_decline(
     card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
 ) -> tuple[NetworkMessage, Account, list[Operation]]:
-    """Return the message of a decline that could not be decided in time, its account, and its writes.
+    """Return the message, the account and the writes for the decline of an authorization that could not be decided in
+    time.
 
-    The record has the authorization number that all attempts share, so at most one attempt can be written.
+    The authorization record has the number that all attempts share, so at most one attempt can be written.
     """
     account = card_context.account_for(asked.currency) or card_context.accounts[0]
     decision, charge = Decision(NOT_AVAILABLE, account), price(card_context, account, asked)
@@ -170,7 +173,7 @@ def message_events(
 
 
 def _status_events(card: Card, now: int, decision: Decision) -> list[CardEvent]:
-    """The events for the statuses of card and account that a decision changes."""
+    """Return the events for a decision's changes of the card's status and the account's status."""
     account, of_card, of_account = decision.account, decision.card_changes, decision.account_changes
     events = []
     if (status := of_card.get("stored_status")) is not None:

@@ -2,8 +2,8 @@
 demand.
 
 The verification keys are versioned. The look-up key never changes. The keys are stored in one secret, ``{"lookup",
-"versions": [{"id", "cvk", "pvk"}]}``, with the oldest version first and every key wrapped by the KMS key. New cards use
-the latest version. A card's version never changes, so no version is deleted.
+"versions": [{"id", "cvk", "pvk"}]}``. The oldest version is first, and every key is wrapped by the KMS key. New cards
+use the latest version. A card's key version never changes, so no version is deleted.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from chalicelib.cards.card_data.verification_values import KEY_BYTES
 from chalicelib.foundation.crypto.keyring import Vault, WrappedKeys, derived_key
 
 Sealed = Literal["pan", "pin", "acs_password"]
-"""The fields stored sealed. The CVC2 is computed, never stored."""
+"""The card fields that are stored encrypted. The CVC2 is computed and never stored."""
 
 
 class CardKeys(WrappedKeys):
-    """Loads the keys on first use and checks for new versions once a minute."""
+    """The card data keys, loaded on first use and checked for new versions once a minute."""
 
     always_there = "versions"
 
@@ -81,11 +81,13 @@ class CardData:
         return self._vault.unseal(sealed, context_of(card_id, field))
 
     def lookup(self, pan: str) -> str:
-        """Return the keyed hash that finds a card by its number, 64 hexadecimal digits. The hash never changes."""
+        """Return the keyed hash that finds a card by its number, as 64 hexadecimal digits. The hash never changes."""
         return self._hash("card number", pan)
 
     def fingerprint(self, text: str) -> str:
-        """Return the keyed hash that identifies a duplicate request, 64 hexadecimal digits. The hash never changes."""
+        """Return the keyed hash that identifies a duplicate request, as 64 hexadecimal digits. The hash never
+        changes.
+        """
         return self._hash("request", text)
 
     def key_version(self) -> int:

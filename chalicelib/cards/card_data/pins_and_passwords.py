@@ -25,7 +25,7 @@ def random_pin() -> str:
 
 
 _DRAWN_FROM = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz23456789"
-"""The password alphabet: letters and digits that cannot be mistaken for each other."""
+"""The characters of generated passwords: letters and digits that cannot be mistaken for each other."""
 _LENGTH = 12
 
 

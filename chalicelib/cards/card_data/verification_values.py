@@ -12,7 +12,7 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
 from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 KEY_BYTES = 16
-"""The length of a double-length DES key: left half, then right half."""
+"""The length in bytes of a double-length DES key, which consists of a left half and a right half."""
 _SERVICE_CODE = "000"
 """The service code for printed values, which do not appear on a track."""
 _BLOCKS_DIGITS = 32
@@ -59,7 +59,7 @@ def _encrypt_block(key: bytes, block: bytes) -> bytes:
 def decimal_digits(block: bytes, count: int) -> str:
     """Return the first ``count`` decimal digits of the hexadecimal block.
 
-    If the block has too few, the digits are followed by its letters, converted to digits (A is 0).
+    If the block has fewer decimal digits, its letters are converted to digits (A becomes 0) and appended.
     """
     text = block.hex()
     decimal = (digit for digit in text if digit.isdigit())

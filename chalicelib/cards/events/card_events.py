@@ -38,8 +38,8 @@ class CardEvent:
 def record_events(
     manager_id: int, events: Sequence[CardEvent], outbox: Outbox, programmes: Programmes, now: int
 ) -> RecordedDeliveries:
-    """Return the deliveries for a programme manager's events at ``now`` (Unix seconds), or none without an Events
-    URL.
+    """Return the deliveries for a programme manager's events at ``now`` (Unix seconds). The result is empty if no
+    Events URL is configured.
     """
     recorded = RecordedDeliveries()
     for event in events:

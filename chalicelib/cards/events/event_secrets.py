@@ -46,7 +46,7 @@ def has_events_secret(manager_id: int, *, store: Store) -> bool:
 
 
 def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
-    """Create the first secret.
+    """Create a programme manager's first secret for signing events.
 
     Return its clear text, and a put operation that fails if the programme manager already has a secret.
     """
@@ -55,7 +55,7 @@ def create_events_secret(manager_id: int, *, vault: Vault) -> tuple[str, Put]:
 
 
 def rotate_events_secret(manager_id: int, overlap: int, *, clock: Clock, engine: Engine, vault: Vault) -> RotatedSecret:
-    """Create a new secret. The old secret also signs for ``overlap`` seconds.
+    """Create a new secret. The old secret remains in use for ``overlap`` seconds.
 
     If the old secret was compromised, pass 0 to end its validity immediately. At most two secrets are in use.
 

@@ -24,9 +24,9 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_account(
     request: messages.CreateAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CreatedAccount]:
-    """Omitted groups default to the programme's first group. No limit group is set if the programme has none. With
-    ``skip_holder_validation`` 0, the cards must belong to the holder. A date of birth or incorporation must not be in
-    the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC (2005).
+    """Omitted groups default to the programme's first group. If the programme has no limit group, no limit group is
+    set. With ``skip_holder_validation`` 0, the cards must belong to the holder. A date of birth or incorporation must
+    not be in the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC (2005).
     """
     check_dates(request, context.now)
     programme = group_resolution.account_programme(context.catalogue, request.program_id)

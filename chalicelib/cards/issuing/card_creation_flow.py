@@ -33,12 +33,12 @@ from chalicelib.foundation.dynamodb.store import Operation
 def create_card(
     request: CreateCard, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> ActionOutcome[CreatedCard]:
-    """The action either creates new accounts, one per currency, or uses existing ones with their holders. Omitted
-    settings default to the programme's. A PIN has 4 digits, which must not be all the same or an ascending or
-    descending sequence (6002). ``auto_conversion`` 1 requires a programme that permits it (2005). Embossed lines,
-    thermal lines and chip names have only characters that the programme's card bureau can print (2004), for virtual
-    cards too. A date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not
-    be in the past, in UTC (2005). The new card is not activated.
+    """The action either creates new accounts, one per currency, or uses existing accounts with their holders. Omitted
+    settings default to the programme's settings. A PIN has 4 digits, which must not be all the same or an ascending or
+    descending sequence (6002). ``auto_conversion`` 1 requires a programme that permits conversion (2005). Embossed
+    lines, thermal lines and chip names have only characters that the programme's card bureau can print (2004). This
+    also applies to virtual cards. A date of birth or incorporation must not be in the future, and
+    ``kyc_document_expiration_date`` must not be in the past, in UTC (2005). The new card is not activated.
     """
     check_dates(request, context.now)
     programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
@@ -139,7 +139,7 @@ def _new_card(
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
-    """Read the holder and the accounts that the request names. Raises: Repeated, Refused."""
+    """Read the holder and the accounts that are specified in the request. Raises: Repeated, Refused."""
     holder, accounts = read_with_holder(context, request.holder_id, Account, request.account_id or ())
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "this account has no such holder")

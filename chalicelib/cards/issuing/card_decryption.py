@@ -1,4 +1,4 @@
-"""The secret data of a stored card, which is decrypted, computed, or encrypted again.
+"""Decryption, computation and renewed encryption of a stored card's secret data.
 
 The functions raise Unsealable, or KeyError if the key version is missing.
 """
@@ -23,12 +23,12 @@ def compute_cvc2(card: Card, number: str, card_data: CardData) -> str:
 
 
 def decrypt_pin(card: Card, card_data: CardData) -> str | None:
-    """Return the PIN, or ``None`` for a card without a PIN."""
+    """Return the card's PIN in clear text, or ``None`` for a card without a PIN."""
     return None if card.pin is None else card_data.open(card.id, "pin", card.pin)
 
 
 def decrypt_password(card: Card, card_data: CardData) -> str:
-    """Return the 3-D Secure password."""
+    """Return the card's 3-D Secure password in clear text."""
     return card_data.open(card.id, "acs_password", card.acs_password)
 
 

@@ -31,7 +31,7 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation import security_refusals
 
 ACTIVATION = "activation"
-"""The name of a card's counter of incorrect card data in activateCard."""
+"""The name of the card's counter for activateCard requests with incorrect card data."""
 
 
 def activate_card(
@@ -75,7 +75,7 @@ def get_card_status(request: messages.OfCard, context: RequestContext) -> Action
 
 
 def get_card_details(request: messages.OfCard, context: RequestContext) -> ActionOutcome[records.CardDetails]:
-    """The response does not include the number, CVC2, PIN and password."""
+    """The response does not include the number, the CVC2, the PIN or the password."""
     card = context.find(Card, request.card_id)
     expiry = disclosure.disclose_expiry(context.credential, card.id, card.expiry_year, card.expiry_month)
     return ActionOutcome(serialize_card(card, context.now, expiry))
@@ -83,8 +83,8 @@ def get_card_details(request: messages.OfCard, context: RequestContext) -> Actio
 
 def set_pin(request: messages.SetPin, context: RequestContext, *, card_data: CardData) -> ActionOutcome[None]:
     """A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002). A blocked PIN
-    must be unblocked before it is set (6003). The PIN of a virtual card is accepted, but ``getPin`` still returns an
-    empty PIN.
+    must be unblocked before a new PIN is set (6003). The PIN of a virtual card is accepted, but ``getPin`` still
+    returns an empty PIN.
     """
     card = _require_card(context, request.card_id)
     if card.pin_is_blocked:

@@ -36,7 +36,7 @@ _CHOICES = (
     ("risk_group_id", "risk_group", "risk_rules_group_id"),
     ("design_id", "design", "card_design_id"),
 )
-"""The fields that choose an entry of the programme: card member, entry kind, request field."""
+"""The fields that select an entry of the programme. Each row consists of card member, entry kind and request field."""
 
 
 def card_members(
@@ -46,7 +46,7 @@ def card_members(
     virtual: int,
     before: Card | None,
 ) -> dict[str, Any]:
-    """Return the members that both actions set: programme, type, groups, design and embossing.
+    """Return the members that createCard and reissueCard set: programme, type, groups, design and embossing.
 
     Groups and design that the request omits are copied from ``before``. If the programme differs from the previous one,
     only groups and a design that the new programme allows are copied.
@@ -96,7 +96,7 @@ def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:
-    """Whether the card converts currencies. ``otherwise`` is the default if the request does not specify this.
+    """Whether the card converts currencies. ``otherwise`` is the default for a request without this setting.
 
     Raises: Refused, if the programme does not permit conversion.
     """
@@ -134,7 +134,7 @@ def serialize_created(context: RequestContext, card_data: CardData, card: Card, 
 
 
 def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme, virtual: int) -> dict[str, Any]:
-    """Return the delivery details of a physical card, or none for a virtual card. Raises: Refused."""
+    """Return the delivery details of a physical card, or an empty result for a virtual card. Raises: Refused."""
     if virtual:
         return {}
     given = without_none({name: getattr(request, name) for name in DELIVERY_BLOCK})
@@ -150,7 +150,7 @@ def delivery_details(request: CreateCard | ReissueCard, programme: CardProgramme
 def order_body(context: RequestContext, card: Card, given: Mapping[str, Any]) -> tuple[list[Operation], list[EntryId]]:
     """Return the put operation of a card order and the configuration entries that the order uses.
 
-    Both are empty for a virtual card.
+    For a virtual card, return two empty lists.
     """
     if card.virtual:
         return [], []

@@ -28,7 +28,7 @@ from chalicelib.foundation.requests.facts import Key
 from chalicelib.foundation.search_text import fold
 
 MOST_ACCOUNTS = 90
-"""The maximum number of accounts per card; one read must hold them and a claim."""
+"""The maximum number of accounts per card. One read must be able to return all the accounts and a claim."""
 
 _DAY = 24 * 3600
 
@@ -119,7 +119,7 @@ class Card(Record):
         return self.mismatches(kind, now) >= MISMATCHES_A_DAY
 
     def with_wrong_entry(self, kind: str, now: int) -> dict[str, Any]:
-        """Return the value of the member ``wrong`` with one more failed attempt today."""
+        """Return the value of the member ``wrong`` after one more failed attempt today."""
         counted = self._wrong_entries(kind, now)
         return {**(self.wrong or {}), kind: {**counted, "count": counted["count"] + 1}}
 
@@ -155,7 +155,9 @@ def put_number(lookup: str, card: Card, write_id: str) -> Put:
 
 
 def put_retired_number(lookup: str, card: Card, status: str, write_id: str) -> Put:
-    """Return a put that retires a replaced number. The item records the card's state at that time."""
+    """Return a put that retires a replaced number. The number's item records the state of the card at the time of
+    replacement.
+    """
     item = {**number_key(lookup)[1], **_number_members(card), "retired": status, "written_by": write_id}
     return Put(TABLE, item, Attr("card_id").eq(card.id))
 
@@ -169,7 +171,7 @@ def _number_members(card: Card) -> dict[str, Any]:
 
 
 _ROW = "card"
-"""The sort key prefix of rows in the programme manager's list of cards; each row is written with its card."""
+"""The sort key prefix of rows in the programme manager's list of cards. Each row is written together with its card."""
 
 
 def card_rows(manager_id: int) -> Sequence[Rows]:
@@ -183,14 +185,14 @@ def row_part(card_id: int) -> str:
 
 
 def card_of_part(part: str) -> int:
-    """Return the id of the card whose row has this sort key."""
+    """Return the id of the card that a row's sort key refers to."""
     return int(part.removeprefix(f"{_ROW}#"))
 
 
 def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
     """Return the write that adds a new card to the list. The row contains the last four digits of the number ``pan``.
 
-    The row has the holder's name at the time of creation. Later changes of the holder do not update the row.
+    The row has the holder's name at the time of creation. Later changes of the name do not update the row.
     """
     searched = {**_searched_members(card, pan), "holder_name": fold(holder_name)}
     row = {**_row_key(card), "card_id": card.id, **searched, "written_by": write_id}
@@ -256,9 +258,10 @@ class CardSearch:
     last_four: str | None = None
 
     def rows(self, now: int) -> Search:
-        """Return the condition for rows in the card list. Rows of earlier versions without the member also match.
+        """Return the condition for rows in the card list. Rows of earlier versions that lack a searched member also
+        match.
 
-        If ``holder_name`` is missing, ``name`` is not case-folded.
+        In rows without ``holder_name``, ``name`` is not case-folded, so these rows match every name.
         """
         wanted = {
             "status": None if self.status is None else _has_status(self.status, now),
@@ -287,7 +290,7 @@ def _has_name(name: str) -> Condition:
 
 
 def _has_status(status: str, now: int) -> Condition:
-    """Return the condition for a row whose card is in a state at ``now`` (Unix seconds). See ``Card.status``."""
+    """Return the condition that a row's card is in the given state at ``now`` (Unix seconds). See ``Card.status``."""
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
         return stored.is_in(list(EXPIRING)) & (expiry.not_exists() | expiry.lt(month))

@@ -50,8 +50,8 @@ def reissue_card(
     card needs a new number, and a virtual card that becomes physical needs a new PIN (2005). Changing between virtual
     and physical requires ``card_program_id``, and a physical card requires the delivery fields (2006). A PIN has 4
     digits, which must not be all the same or an ascending or descending sequence (6002). ``auto_conversion`` 1 requires
-    a programme that permits it (2005). Embossed lines, thermal lines and chip names have only characters that the
-    programme's card bureau can print (2004), for virtual cards too.
+    a programme that permits conversion (2005). Embossed lines, thermal lines and chip names have only characters that
+    the programme's card bureau can print (2004). This also applies to virtual cards.
     """
     card = context.find(Card, request.card_id)
     virtual = or_default(request.virtual, card.virtual)

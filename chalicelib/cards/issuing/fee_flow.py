@@ -24,10 +24,10 @@ from chalicelib.foundation.dynamodb.store import Item
 def create_custom_fee(
     request: messages.CreateCustomFee, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.CustomFee]:
-    """Without ``amount``, the fee is the price of the first entry for ``fee_code`` in the requested currency and for
-    the country. If no entry matches, the first entry with the code applies. Percentages apply to the amount of the
-    linked transaction. ``account_currency`` must be the account's if ``account_id`` or ``transaction_id`` is present
-    (2005). An unknown code is refused with 2005, insufficient funds with 5001.
+    """Without ``amount``, the fee is the price of the first entry for ``fee_code`` that matches the requested currency
+    and the country. If no entry matches, the first entry with the code applies. Percentages apply to the amount of the
+    linked transaction. If ``account_id`` or ``transaction_id`` is present, ``account_currency`` must be the account's
+    currency (2005). An unknown code is refused with 2005. If funds are insufficient, the fee is refused with 5001.
     """
     card, account, linked, listed = _read_records(request, context)
     group = context.catalogue.fee_groups.get(request.fee_group_id)
@@ -74,7 +74,7 @@ def get_card_fees(
 def get_fees_groups(
     request: messages.GetFeesGroups, context: RequestContext
 ) -> ActionOutcome[list[messages.NamedGroup]]:
-    """Returns all your groups, or the groups of a programme (3004)."""
+    """Returns all your fee groups, or the fee groups of one programme. An unknown programme is refused with 3004."""
     number = request.program_id
     found = context.catalogue.fee_groups
     allowed = found if number is None else group_resolution.fee_groups_of(context.catalogue, number)
@@ -118,7 +118,9 @@ def _read_records(
 def _choose_account(
     request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
 ) -> Account:
-    """Return the linked transaction's account, or the card's account in the requested currency. Raises: Refused."""
+    """Return the account of the linked transaction, or the card's account in the requested currency. Raises:
+    Refused.
+    """
     assert card is not None, "a card or an account is named"
     accounts = context.find_all(Account, card.account_ids)
     if linked is not None:

@@ -27,8 +27,8 @@ from chalicelib.cards.storage.sequences import Sequences
 
 
 def create_holder(request: CreateHolder, context: RequestContext, *, sequences: Sequences) -> ActionOutcome[None]:
-    """``id`` is returned next to ``data``, which is empty. The default ``access_level`` is 0. A date of birth or
-    incorporation must not be in the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC
+    """The response contains ``id`` outside ``data``, which is empty. The default ``access_level`` is 0. A date of birth
+    or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not be in the past, in UTC
     (2005).
     """
     check_dates(request, context.now)
@@ -44,9 +44,9 @@ def create_holder(request: CreateHolder, context: RequestContext, *, sequences: 
 
 
 def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutcome[None]:
-    """``id`` is returned next to ``data``, which is empty. A change of country that the programme forbids is ignored. A
-    date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not be in the
-    past, in UTC (2005). Stored dates are not checked again.
+    """The response contains ``id`` outside ``data``, which is empty. A change of country that the programme forbids is
+    ignored. A date of birth or incorporation must not be in the future, and ``kyc_document_expiration_date`` must not
+    be in the past, in UTC (2005). Stored dates are not checked again.
     """
     check_dates(request, context.now)
     holder = context.find(Holder, request.holder_id)
@@ -63,7 +63,9 @@ def update_holder(request: UpdateHolder, context: RequestContext) -> ActionOutco
 
 
 def get_holder(request: GetHolder, context: RequestContext) -> ActionOutcome[HolderRecord]:
-    """Pass ``holder_id``, ``card_id`` or both. If both are passed, they must belong together (3002)."""
+    """Pass ``holder_id``, ``card_id`` or both. If both fields are present, the card must belong to the holder
+    (3002).
+    """
     holder_id, card_id = request.holder_id, request.card_id
     if card_id is None:
         assert holder_id is not None

@@ -50,7 +50,9 @@ def get_limits_status(
 def get_limits_groups(
     request: messages.GetLimitsGroups, context: RequestContext
 ) -> ActionOutcome[list[messages.NamedGroup]]:
-    """Returns all your groups of this type, or those of a programme (3004)."""
+    """Returns all your limit groups of the requested type, or only the groups of one programme. An unknown programme is
+    refused with 3004.
+    """
     groups = context.catalogue.limit_groups.values()
     found = [group for group in groups if group.limit_type == request.limit_type]
     if request.program_id is not None:

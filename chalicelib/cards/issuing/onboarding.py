@@ -1,4 +1,4 @@
-"""Onboarding: creates a holder from a request's holder block, and accounts in a programme."""
+"""Onboarding: creation of a holder from a request's holder block, and of accounts in a programme."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_dates(request: Request, now: int) -> None:
 def read_with_holder(
     context: RequestContext, holder_id: int | None, kind: type[R], numbers: Sequence[int]
 ) -> tuple[Holder | None, list[R]]:
-    """Read the holder that a request names, if any, together with other records. Raises: Repeated, Refused."""
+    """Read the holder specified in a request, if any, together with other records. Raises: Repeated, Refused."""
     owner = [] if holder_id is None else [Holder.key(holder_id)]
     keys = [*owner, *map(kind.key, numbers)]
     items = context.items(keys) if keys else []
@@ -106,7 +106,9 @@ def new_account(
     fee_group_id: int | None = None,
     risk_group_id: int | None = None,
 ) -> Account:
-    """Return an empty account. A group that is ``None`` defaults to the programme's, except for the limit group."""
+    """Return an empty account. A group that is ``None`` is replaced with the programme's default group, except for the
+    limit group.
+    """
     return Account(
         id=number,
         manager_id=context.manager_id,

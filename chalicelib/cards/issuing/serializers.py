@@ -90,7 +90,7 @@ def serialize_card(card: Card, now: int, expiry: tuple[int | str, int | str] | N
 
 
 def program_change_events(before: Account, after: Account) -> list[CardEvent]:
-    """Return the event for an account's change of programme, or none if the programme did not change."""
+    """Return the event for an account's change of programme. The result is empty if the programme did not change."""
     groups = ((name, getattr(before, name), getattr(after, name)) for name in ACCOUNT_GROUPS)
     replaced = [
         without_none(ReplacedGroup(group=name, id_before=old, id=new)) for name, old, new in groups if old != new
@@ -110,7 +110,7 @@ def program_change_events(before: Account, after: Account) -> list[CardEvent]:
 def account_status_events(
     account: LedgerAccount, before: str, after: str, reason_code: int | None = None
 ) -> list[CardEvent]:
-    """Return the event for a change of a holder account's status, or none if the status did not change."""
+    """Return the event for a status change of a holder's account. The result is empty if the status did not change."""
     if before == after:
         return []
     assert account.holder_id is not None, "only holders' accounts change their status"
@@ -125,7 +125,7 @@ def account_status_events(
 
 
 def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:
-    """Return the event for a new or reissued card, with its new order (``card_request_id``)."""
+    """Return the event for a new or reissued card, with the new order's ``card_request_id``."""
     data: CardCreatedEvent = {
         "card_id": card.id,
         "card_request_id": card.request_id,
@@ -149,7 +149,7 @@ def card_activation_event(card: Card) -> CardEvent:
 
 
 def card_status_events(card: Card, before: str, after: str, reason_code: int | None = None) -> list[CardEvent]:
-    """Return the event for a change of a card's status, or none if the status did not change."""
+    """Return the event for a card's status change. The result is empty if the status did not change."""
     if before == after:
         return []
     data: CardStatusEvent = {

@@ -1,1 +1,1 @@
-"""Money: amounts, fees, limits, charges, entries, transactions."""
+"""The ledger: amounts, fees, limits, charges, entries and transactions."""

@@ -28,8 +28,8 @@ class LedgerAccount(Record):
         updated_at: the time of the last activity, in Unix seconds.
         status: one of ``ACCOUNT_STATES``.
         address_ids: the account's external payment addresses.
-        movements: the number of its ledger rows; the balances are their sum.
-        last_at: when the last of these rows was recorded, in Unix milliseconds.
+        movements: the number of the account's ledger rows. The balances are the sum of these rows.
+        last_at: the time when the last ledger row was recorded, in Unix milliseconds.
     """
 
     currency: int
@@ -48,7 +48,7 @@ class LedgerAccount(Record):
 
     @cached_property
     def owner(self) -> str:
-        """The owner of the account's rows, and the prefix of its books in the ledger."""
+        """The owner key of the account's rows, which is also the prefix of the account's books in the ledger."""
         return f"{self.kind}#{self.id}"
 
     @cached_property

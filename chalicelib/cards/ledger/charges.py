@@ -1,8 +1,8 @@
 """Charges: a movement's amount and fees on an account, and their ledger entries.
 
-Fee groups define prices. A price is a fixed part plus a percentage of the movement's amount, limited by a minimum and
-a maximum. It is computed in the fee entry's currency and then converted into the account's currency. Conversions use
-the base rate; every conversion and percentage is rounded once.
+Fee groups define prices. A price is a fixed part plus a percentage of the movement's amount, limited by a minimum and a
+maximum. The price is computed in the fee entry's currency and then converted into the account's currency. Conversions
+use the base rate. Every conversion and percentage is rounded once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class Charge:
     """A movement's amount and fees in the account's currency.
 
-    ``blends_conversion`` is whether the transaction's amount includes the conversion fee. If ``reverses`` is true, the
+    If ``blends_conversion`` is true, the transaction's amount includes the conversion fee. If ``reverses`` is true, the
     charge returns the amounts of another movement, including that movement's conversion fee.
     """
 
@@ -59,7 +59,7 @@ class Charge:
 
     @cached_property
     def cost(self) -> int:
-        """The conversion fee and all other fees: the programme manager's income."""
+        """The sum of the conversion fee and all other fees, which is the programme manager's income."""
         return self.conversion.fee + sum(fee.amount for fee in self.fees)
 
     @cached_property
@@ -107,7 +107,7 @@ class Charge:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Charge:
-        """Return a charge from its stored members, as in ``dataclasses.asdict``."""
+        """Return a charge from its stored members, which are the result of ``dataclasses.asdict``."""
         conversion = plain["conversion"]
         rates = {name: Decimal(conversion[name]) for name in ("base_rate", "holder_rate")}
         made = {"conversion": Conversion(**{**conversion, **rates}), "fees": [Fee(**each) for each in plain["fees"]]}
@@ -157,7 +157,7 @@ class Charge:
 
 
 NO_CHARGE = Charge(Conversion(0, 0, 0, 0, 0, Decimal(0), Decimal(0), 0), blends_conversion=False, fees=(), debit=True)
-"""What a message shows whose charge could not be computed: zeros."""
+"""The charge in a message if the charge could not be computed. All amounts are zero."""
 
 
 def fee_transaction(number: int, fee: Fee, account: LedgerAccount, main: Transaction) -> Transaction:
@@ -239,8 +239,7 @@ def price_of(
 ) -> Fee | None:
     """Return the price of a custom fee, possibly 0. ``linked`` has the amount and currency of the linked transaction.
 
-    Without ``linked``, no percentage is charged. Return ``None`` if, in this case, the entry has no fixed price.
-    Raises:
+    Without ``linked``, no percentage is charged, and the result is ``None`` if the entry has no fixed price. Raises:
     NoRate.
     """
     if linked is None and entry.fixed is None:
@@ -249,7 +248,9 @@ def price_of(
 
 
 def _price_entry(catalogue: Catalogue, entry: FeeEntry, base: tuple[int, int] | None, account_currency: int) -> Fee:
-    """Return the price for an entry. Its percentage applies to ``base``, an amount and its currency. Raises: NoRate."""
+    """Return the price for an entry. The entry's percentage applies to ``base``, an amount and its currency. Raises:
+    NoRate.
+    """
     price = entry.fixed or 0
     if entry.percent and base is not None:
         amount, currency = base
@@ -267,10 +268,10 @@ _NO_RATE = "there is no exchange rate for this currency"
 
 @dataclass(frozen=True, slots=True)
 class PostingContext:
-    """An account with its limit counters and configuration, as read.
+    """An account with its limit counters and configuration, as read from storage.
 
     Attributes:
-        counters: the counters of the account, its holder and the card, where they apply.
+        counters: the counters of the account, and of its holder and the card if present.
         limit_group_ids: the limit groups of the holder and the card.
         holder_country: the holder's numeric country code.
         fee_group_id: the fee group of card use, by default the account's group.
@@ -284,7 +285,9 @@ class PostingContext:
     fee_group_id: int | None = None
 
     def attributes(self, transaction_type: int, currency: int, country: int | None) -> TransactionAttributes:
-        """Return an external payment's attributes for fees and limits. ``country`` is the country of the other bank."""
+        """Return an external payment's attributes for fees and limits. ``country`` is the country of the counterparty's
+        bank.
+        """
         return TransactionAttributes(transaction_type, currency, country=country, holder_country=self.holder_country)
 
     def charge(
@@ -353,5 +356,5 @@ class PostingContext:
 
     @property
     def card_counters(self) -> list[Counters]:
-        """Return the counters of the card whose lists contain the movement, or none if the movement has no card."""
+        """Return the counters of the movement's card, or an empty list if the movement has no card."""
         return [counters for counters in self.counters if counters.owner.startswith("card#")]

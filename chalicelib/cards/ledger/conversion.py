@@ -17,10 +17,13 @@ from chalicelib.foundation.fields.registries import minor_units
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
-"""Keeps every digit of amount times rate times percentage; raises an error if a digit would be lost."""
+"""The decimal context for exact products of amount, rate and percentage. An error is raised if a digit would be lost.
+"""
 _ONE = Decimal(1)
 NEAREST, UP, DOWN = ROUND_HALF_UP, ROUND_CEILING, ROUND_FLOOR
-"""Rounding to minor units: half away from zero, or never in the holder's favour."""
+"""Rounding modes for minor units. ``NEAREST`` rounds halves away from zero. ``UP`` and ``DOWN`` ensure that rounding is
+never in the holder's favour.
+"""
 
 
 class NoRate(Exception):
@@ -88,10 +91,9 @@ def convert_at_base_rate(catalogue: Catalogue, amount: int, of: int, to: int) ->
 def conversion(
     catalogue: Catalogue, amount: int, currency: int, to: int, *, debit: bool, rounding: str = NEAREST
 ) -> Conversion | None:
-    """Convert an amount for an account in currency ``to``. The account pays the amount if ``debit`` is true, or
-    receives it.
+    """Return an amount's conversion for an account in the currency ``to``, or ``None`` if there is no rate.
 
-    Returns ``None`` if there is no rate.
+    The account pays the amount if ``debit`` is true. Otherwise the account receives the amount.
     """
     if currency == to:
         return Conversion(amount, currency, amount, amount, to, _ONE, _ONE, 0)
@@ -157,7 +159,9 @@ class ClearedAmount:
         return replace(after, rate=self._common_rate(conversion))
 
     def give_back(self, amount: int, credit: int) -> Self:
-        """Return the amounts after a dispute credit. For a lost dispute, pass negative ``amount`` and ``credit``."""
+        """Return the cleared amount after a dispute credit. For a lost dispute, pass negative values of ``amount`` and
+        ``credit``.
+        """
         return replace(self, given_back=self.given_back + amount, credited=self.credited + credit)
 
     def share(self, whole: int, part: int) -> int:

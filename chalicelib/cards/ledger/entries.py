@@ -28,7 +28,7 @@ MOVEMENT = "movement"
 _MOVED = (*BALANCES, "movements", "last_at", "updated_at")
 """The members of an account that a movement changes."""
 AT_ONCE = 100
-"""Rows that are read at once."""
+"""The number of rows per read."""
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"
 """The contra books of payments, card use, fees and conversions."""
 PENDING, DISPUTED = "pending", "disputed"
@@ -77,8 +77,8 @@ class Movement:
         self._transactions: list[tuple[LedgerAccount, Transaction]] = []
 
     def hold(self, account: LedgerAccount, amount: int, **members: Any) -> None:
-        """Hold ``amount`` on the account. A negative amount releases a hold. The same write sets ``members`` of the
-        account.
+        """Hold ``amount`` on the account. A negative amount releases a hold. ``members`` of the account are set in the
+        same write.
         """
         self._members.setdefault(account.owner, {}).update(members)
         self._enter(account, "held", amount, PENDING)
@@ -111,7 +111,7 @@ class Movement:
         self._transactions.append((account, transaction))
 
     def account_after(self, account: A) -> A:
-        """Return the account after the movement."""
+        """Return the account with its balances after the movement."""
         owner, currency = account.owner, account.currency
         recorded = max(self.at, account.last_at + 1)
         return replace(
@@ -123,7 +123,7 @@ class Movement:
         )
 
     def operations(self) -> list[Operation]:
-        """Return the write operations. They fail if any of the accounts was changed concurrently. Raises:
+        """Return the movement's write operations, which fail if any of the accounts was changed concurrently. Raises:
         Unbalanced.
         """
         entries = [Entry(book, currency, amount) for (book, currency), amount in self._entries.items() if amount]
@@ -151,7 +151,7 @@ class Movement:
         return [*written, *self.tally.operations(self._write_id)]
 
     def _enter(self, account: LedgerAccount, balance: Balance, amount: int, against: str) -> None:
-        """Add an amount to a balance of the account, and its counter-entry in the book ``against``."""
+        """Add an amount to a balance of the account, and add the counter-entry to the book ``against``."""
         self._accounts[account.owner] = account
         self.add_entry(f"{account.owner}:{balance}", account.currency, amount)
         self.add_entry(against, account.currency, -amount)

@@ -12,15 +12,17 @@ from chalicelib.cards.protocol import values
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _NO_DEBITS = values.CREDIT_TYPES | values.INQUIRY_TYPES
-"""Credits and inquiries. An entry with class ``ANY_DEBIT`` counts such a type only if it names the type."""
+"""The transaction types of credits and inquiries. An entry with class ``ANY_DEBIT`` counts one of these types only if
+the entry specifies the type.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionAttributes:
     """The attributes of a movement, with numeric ISO 4217 and ISO 3166-1 codes.
 
-    ``country`` is where the transaction takes place. An external payment has no ``mcc``, so only entries that cover all
-    categories match.
+    ``country`` is the country in which the transaction takes place. An external payment has no ``mcc``, so only entries
+    that cover all categories match.
     """
 
     transaction_type: int

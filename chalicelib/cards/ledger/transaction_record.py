@@ -1,7 +1,7 @@
-"""Transactions: bookings on an account, as its holder sees them.
+"""Transactions: bookings on an account, as shown to the account holder.
 
 A transaction is stored as rows in the lists of its account and its card, ordered by the time of recording, and as an
-item under its id.
+item with the transaction's id as its key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AT_ITS_ID = (
     *("account", "account_id", "at", "holder_amount", "transaction_type"),
     *("card_id", "trans_link", "authorization_id", "mti", "written_by"),
 )
-"""Members copied to the item under the transaction's id, so that charging a fee needs no second read."""
+"""The members that are copied to the item with the transaction's id, so that charging a fee needs no second read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Transaction:
 
 
 def transaction_key(number: int) -> Key:
-    """Return the key of the item under a transaction's id."""
+    """Return the key of the item that stores a transaction by its id."""
     return TABLE, {"owner": f"transaction#{number}", "part": "transaction"}
 
 
@@ -90,8 +90,8 @@ def timeline(account: str | None, card_id: int | None) -> Timeline:
 
 
 def row_key(lead: Item) -> Key:
-    """Return the key of a transaction's row in the account's list. ``lead`` is the item stored under the transaction's
-    id.
+    """Return the key of a transaction's row in the account's list. ``lead`` is the item that stores the transaction by
+    its id.
     """
     return TABLE, {"owner": lead["account"], "part": lead["part_of_account"]}
 
@@ -101,7 +101,8 @@ def put_transaction(
 ) -> Sequence[Put]:
     """Return the writes for a new transaction, recorded at ``at`` (Unix milliseconds).
 
-    ``by_card`` also adds the transaction to two lists of the card: all its transactions, and those on this account.
+    ``by_card`` also adds the transaction to two lists: all transactions of the card, and the card's transactions on
+    this account.
     """
     members: dict[str, Any] = without_none(vars(transaction)) | {"holder_currency": account.currency}
     members |= {"account": account.owner, "account_id": account.id, "at": at, "written_by": write_id}

@@ -52,7 +52,7 @@ class WindowUsage:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The counts since ``start``. ``countries`` maps each country code to its number of movements."""
+    """The counts since ``start``. ``countries`` maps each country code to the number of movements in the country."""
 
     start: int
     count: int = 0
@@ -107,7 +107,7 @@ class LimitExceeded(Exception):
 
 
 class OverLimit(Refused):
-    """A movement exceeds a limit of an owner. ``bound`` is the kind of the exceeded limit: amount, count or
+    """The refusal of a movement that exceeds a limit. ``bound`` is the kind of the exceeded limit: amount, count or
     countries.
     """
 
@@ -153,9 +153,9 @@ def count_movement(
 ) -> tuple[Windows, list[WindowUsage]]:
     """Count a movement of ``amount`` in ``facts.currency``. Returns the updated windows and the movement's counts.
 
-    A movement is never refused if ``forced`` is true. Its amount then counts as 0 if there is no rate. ``further`` is
-    an amount of the same transaction that was already counted. Only ``amount`` is counted, but limits on single
-    transactions apply to the sum.
+    A movement is never refused if ``forced`` is true. If there is no rate, the amount of a forced movement counts as 0.
+    ``further`` is an amount of the same transaction that was already counted. Only ``amount`` is counted, but limits on
+    single transactions apply to the sum of ``amount`` and ``further``.
 
     Raises: LimitExceeded, NoRate.
     """
@@ -188,7 +188,7 @@ def release_counts(windows: Windows, counted: Iterable[WindowUsage]) -> Windows:
 
 
 def list_left(group: LimitGroup | None, windows: Windows, now: int) -> list[LimitLeft]:
-    """Return the remaining limits of a group's entries, in order."""
+    """Return the remaining limits of a limit group's entries, in the order of the entries."""
     current = [(entry, current_window(entry.duration, windows.get(key), now)) for key, entry in _entries(group)]
     return [
         LimitLeft(entry, **_left(entry, found), date_valid=window_bounds(entry.duration, found.start)[1])
@@ -272,7 +272,7 @@ class Counters:
 
     @classmethod
     def from_item(cls, kind: Owner, number: int, item: Item | None) -> Counters:
-        """Return the counters stored in an item, or empty counters without an item."""
+        """Return the counters stored in an item, or empty counters if there is no item."""
         owner = f"{kind}#{number}"
         if item is None:
             return cls(owner)
@@ -280,7 +280,9 @@ class Counters:
         return cls(owner, item["version"], windows, item.get("last_at", 0))
 
     def put(self, after: Counters, write_id: str) -> Put:
-        """Return a conditional put of the ``after`` counters. The put fails if they were changed concurrently."""
+        """Return a conditional put of the ``after`` counters. The put fails if the counters were changed
+        concurrently.
+        """
         item: Item = {
             "owner": self.owner,
             "part": "limits",
@@ -299,11 +301,11 @@ class CounterChanges:
     _changed: dict[str, tuple[Counters, Counters]] = field(default_factory=dict)
 
     def copy(self) -> CounterChanges:
-        """Return a copy on which a movement that may be refused can be tested."""
+        """Return a copy, for example to test a movement that may be refused."""
         return CounterChanges(dict(self._changed))
 
     def current(self, counters: Counters) -> Counters:
-        """Return an owner's counters with all changes so far. ``counters`` are the counters as read."""
+        """Return an owner's counters with all changes so far. ``counters`` are the counters as read from storage."""
         return self._changed.get(counters.owner, (counters, counters))[1]
 
     def count(

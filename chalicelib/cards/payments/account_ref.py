@@ -1,4 +1,4 @@
-"""The records of one side of a payment, and their keys."""
+"""The records of the account that sends or receives a payment, and the keys of the records."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AccountRef:
 
     @classmethod
     def of_number_item(cls, number: Item) -> AccountRef:
-        """Return the reference from the item of an address's number."""
+        """Return the reference from the lookup item of an address's number."""
         return cls(**{each.name: number[each.name] for each in fields(cls) if each.name in number})
 
     @property

@@ -26,13 +26,10 @@ NAME_LENGTH = 70
 def assign_external_payment_address(
     request: messages.AssignExternalPaymentAddress, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
-    """Returns a list with one address. The currency must be the method's (5003): 826 for the United Kingdom, 978 for
-    SEPA.
-    Exchange rates between this currency and the account's currency must exist in both directions (5003). An account has
-    at
-    most 50 addresses (2003). A refusal by the provider is returned as 7001. Until the provider responds, the action
-    returns
-    8001. ``country_ison`` is required if the holder has no country (2006).
+    """Returns a list with one address. The currency must be the currency of the method (5003): 826 for the United
+    Kingdom, 978 for SEPA. Exchange rates between this currency and the account's currency must exist in both directions
+    (5003). An account has at most 50 addresses (2003). A refusal by the provider is returned as 7001. Until the
+    provider responds, the action returns 8001. ``country_ison`` is required if the holder has no country (2006).
     """
     keys = [Account.key(request.account_id)]
     keys += [Card.key(request.card_id)] if request.card_id is not None else []
@@ -54,9 +51,10 @@ def assign_external_payment_address_for_special_account(
     request: messages.AssignExternalPaymentAddressForSpecialAccount, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[list[messages.AddressRecord]]:
     """Special accounts are your own accounts, configured by the operator. They have no holder, no limits and no fees.
-    The currency must be the method's (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates between this
-    currency and the account's currency must exist in both directions (5003). An account has at most 50 addresses
-    (2003). A refusal by the provider is returned as 7001. Until the provider responds, the action returns 8001.
+    The currency must be the currency of the method (5003): 826 for the United Kingdom, 978 for SEPA. Exchange rates
+    between this currency and the account's currency must exist in both directions (5003). An account has at most 50
+    addresses (2003). A refusal by the provider is returned as 7001. Until the provider responds, the action returns
+    8001.
     """
     number = request.special_account_id
     keys = [special_account_key(context.manager_id, number)]

@@ -1,8 +1,7 @@
-"""External payment addresses: bank details that lead to an account, and their lookup by number.
+"""External payment addresses: bank details that identify an account, and their lookup by number.
 
-Each number of an address has an item that names the account. The number is the key of the item, so two addresses cannot
-share a number. A British IBAN is stored as its sort code and account number, because both notations mean the same
-number.
+Each number of an address is the key of an item that refers to the account, so two addresses cannot have the same
+number. A British IBAN is stored as its sort code and account number, because both notations identify the same account.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def cancel_external_payment_mandate(
 def change_dd_external_payment_status(
     request: ChangeDDExternalPaymentStatus, context: RequestContext
 ) -> ActionOutcome[None]:
-    """The action can be called repeatedly until the cut-off. After the cut-off, it is refused with 4008. The last call
-    takes effect. Without a call, the direct debit is paid.
+    """The action can be called repeatedly until the cut-off. After the cut-off, the action is refused with 4008. The
+    last call takes effect. Without a call, the direct debit is paid.
     """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     payment.require(context.action)
@@ -63,7 +63,7 @@ def change_dd_external_payment_status(
 
 def announce(payment: ExternalPayment, mandate: Mandate) -> ExternalPayment:
     """Create a direct debit, which is pending until its cut-off. If the mandate is cancelled, reject the direct debit
-    at once.
+    immediately.
     """
     cut_off = payment.created_at + CUT_OFF_SECONDS
     payment = replace(payment, mandate_id=mandate.id, reference=mandate.reference, cut_off=cut_off)

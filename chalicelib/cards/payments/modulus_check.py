@@ -1,9 +1,9 @@
-"""The modulus check of British bank accounts: whether sort code and account number match.
+"""The modulus check of British bank accounts, which checks whether sort code and account number match.
 
 The check follows "Validating account numbers" by Pay.UK (formerly VocaLink). The fourteen digits are weighted and
-summed, and the sum must be a multiple of the modulus. A table of the banks has the weights for each sort code. This
-module contains the ranges of sort codes that published examples confirm. Accounts with other sort codes cannot be
-checked and are accepted.
+summed, and the sum must be a multiple of the modulus. Pay.UK's table has the weights for each sort code. This module
+contains only the ranges of sort codes that are confirmed by published examples. Accounts with other sort codes cannot
+be checked and are accepted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _double_alternate(products: tuple[int, ...]) -> bool:
 
 
 class _Row(NamedTuple):
-    """The sort codes from ``first`` to ``last`` and their checks, each with its weights. All checks must pass.
+    """A range of sort codes from ``first`` to ``last``, with its checks and their weights. All checks must pass.
 
     If ``foreign`` is true, account numbers that start with 4 to 8 and end with the same digit twice are
     foreign-currency accounts, which cannot be checked (exception 6).
@@ -53,8 +53,8 @@ _ROWS = (
 
 
 def is_valid(sort_code: str, account_number: str) -> bool:
-    """Whether a sort code (six digits) and an account number (eight digits) pass the check. True if they cannot be
-    checked.
+    """Whether a sort code (six digits) and an account number (eight digits) pass the check. True if the account cannot
+    be checked.
     """
     row = _find_row(sort_code)
     if row is None:

@@ -33,12 +33,12 @@ CALLED: Mapping[PaymentKind, str] = {
     "debit": "direct debit",
     "return": "return",
 }
-"""The ledger's name for each kind of payment."""
+"""The name of each kind of payment in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentUpdate:
-    """The writes of a payment's change, the resulting payment, and the account if its balances changed."""
+    """The writes for a change of a payment, the resulting payment, and the account if its balances changed."""
 
     operations: Sequence[Operation]
     payment: ExternalPayment
@@ -53,7 +53,7 @@ def enter(
     original: ExternalPayment | None = None,
     sequences: Sequences,
 ) -> int:
-    """Add a payment to a movement and to the account's list. Returns its transaction id.
+    """Add a payment to a movement and to the account's list. Returns the id of the payment's transaction.
 
     If the payment returns another payment, ``original`` is that payment. Otherwise ``original`` is the payment itself.
     """
@@ -86,7 +86,7 @@ def receive(
     *,
     sequences: Sequences,
 ) -> PaymentUpdate:
-    """Credit a new incoming payment, or bounce it."""
+    """Credit a new incoming payment, or bounce the payment if it cannot be credited."""
     tally = CounterChanges()
     as_read: list[Operation] = [address.check_unchanged()]
     try:
@@ -166,7 +166,7 @@ def report(
 def send_back(
     payment: ExternalPayment, party: PostingContext, stamp: WriteStamp, *, sequences: Sequences, **members: Any
 ) -> PaymentUpdate:
-    """Return a settled outgoing payment, and credit its amount without the fees."""
+    """Return a settled outgoing payment, and credit its amount without the fees to the account."""
     movement = _start_movement("returned", payment, party, stamp)
     members = {
         "return_transaction_id": enter(movement, party.account, payment, original=payment, sequences=sequences),
@@ -218,7 +218,7 @@ def _make_change(
 
 
 def charge_members(charge: Charge) -> dict[str, Any]:
-    """Return the members of a payment that its charge determines."""
+    """Return the payment members that are determined by the payment's charge."""
     return {
         "charge": asdict(charge),
         "settlement_amount": charge.settlement_amount,

@@ -32,18 +32,20 @@ class ExternalPayment(PendingRecord):
     Attributes:
         payment: the kind: outgoing, incoming, direct debit, or return.
         account_id: a holder's account or, depending on ``account_type``, a special account.
-        instructed_amount: in ``instructed_currency``, the address's currency.
+        instructed_amount: the amount in ``instructed_currency``, the address's currency.
         settlement_amount: the amount without fees, in ``settlement_currency``, the account's currency.
         charge: the amounts in detail, a ``Charge`` as a dict.
         held: the amount held on the account while the payment is pending.
         counted: the counts of the payment in limits, by owner of the counters.
-        source, destination: the bank accounts, with all known members; for a direct debit and its return,
-            ``destination`` is the creditor's account.
+        source: the bank account that sends the payment, with all known members.
+        destination: the bank account that receives the payment, with all known members. For a direct debit and its
+            return, ``destination`` is the creditor's account.
         country: the other bank's country if known, otherwise the address's country, as a numeric ISO 3166-1 code.
         provider_reference: the provider's reference. ``original_reference`` belongs to the returned payment.
-        returns: the payment that this payment returns; ``returned_by``: the payment that returns this payment.
-        counterpart: the same payment at the other party's address, if this service also manages that address;
-            ``other_side`` identifies the other party's records.
+        returns: the payment that this payment returns.
+        returned_by: the payment that returns this payment.
+        counterpart: the same payment at the other party's address, if this service also manages that address.
+        other_side: identifies the other party's records.
         should_pay: whether a direct debit will be paid at its ``cut_off``.
     """
 
@@ -94,7 +96,7 @@ class ExternalPayment(PendingRecord):
 
     @property
     def counterparty(self) -> dict[str, Any]:
-        """The known details of the counterparty and the scheme, by API member."""
+        """The known details of the counterparty and the payment scheme, keyed by API member."""
         other = (self.source if self.payment == "in" else self.destination) or {}
         known = {name: other.get(stored_name) or None for name, stored_name in _OF_COUNTERPARTY.items()}
         return without_none({**known, "scheme": self.scheme})
@@ -156,7 +158,7 @@ class Mandate(Record):
 
 
 def address_members(address: ExternalAddress) -> dict[str, Any]:
-    """Return the members of a payment that its address determines."""
+    """Return the payment members that are determined by the payment's address."""
     same = ("manager_id", "access_level", "method", "account_id", "account_type", "holder_id", "card_id")
     return {"address_id": address.id, **{name: getattr(address, name) for name in same}}
 

@@ -13,12 +13,14 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 TABLE = "external-payments"
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 ASKING_SECONDS = 60
-"""Seconds until ``finish`` takes over a request to the provider: twice a function's timeout."""
+"""The number of seconds after which ``finish`` takes over a request to the provider. The value is twice a function's
+timeout.
+"""
 
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
 """The members that remove a record from the index."""
 ANSWERED: Item = NOT_DUE | {"asks": None}
-"""The members that end the wait for a response."""
+"""The members that end a record's wait for a response."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +28,11 @@ class PendingRecord(Record):
     """A record that may wait for the provider or for a point in time.
 
     Attributes:
-        asks: the action that waits for the provider's response. ``asked`` is the latest action that has waited.
-        claim: the claim of the latest request that waits. The claim is pending for the same time.
-        due_at: the time when ``finish`` handles the record, in Unix seconds. ``due_shard`` is the shard of the due
-            index.
+        asks: the action that waits for the provider's response.
+        asked: the latest action that has waited for the provider.
+        claim: the claim of the latest waiting request. The claim is pending while the request waits.
+        due_at: the time when ``finish`` handles the record, in Unix seconds.
+        due_shard: the shard of the due index.
     """
 
     table: ClassVar = TABLE

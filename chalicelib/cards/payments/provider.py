@@ -1,6 +1,6 @@
 """The interface of an external payment provider, which opens addresses and executes orders.
 
-A provider is the bank behind the service. Operators connect a provider with a class that implements ``Provider``.
+A provider is the bank that the service uses. Operators connect a provider with a class that implements ``Provider``.
 Without a provider, every call is refused.
 """
 
@@ -53,11 +53,11 @@ OrderKind = Literal["payment", "return", "debit return"]
 class ProviderOrder:
     """An order: an outgoing payment, a return, or a direct debit refund.
 
-    A ``debit return`` reclaims the money from ``destination``, the account that collected it.
+    A ``debit return`` reclaims the money from ``destination``, the account that collected the money.
 
     ``amount`` is in minor units of ``currency``, a numeric ISO code. ``schemes`` are the requested schemes in order of
     preference. If ``schemes`` is empty, the provider chooses a scheme. ``original_reference`` is the provider's
-    reference of the returned payment, ``reason`` is the reason for the return.
+    reference of the returned payment. ``reason`` is the reason for the return.
     """
 
     payment_id: int
@@ -74,7 +74,9 @@ class ProviderOrder:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A provider's response to an order: a reference and a scheme if accepted, otherwise the reason for the refusal."""
+    """A provider's response to an order. An accepted order has a reference and a scheme. A refused order has a
+    reason.
+    """
 
     accepted: bool
     reference: int | None = None
@@ -83,11 +85,11 @@ class Receipt:
 
 
 LONGEST_WORDS = 140
-"""The maximum length of a provider's reason, as stored and shown."""
+"""The maximum length of a provider's reason in storage and in responses."""
 
 
 class ProviderSilent(Exception):
-    """The provider did not respond. The provider may or may not have received the order."""
+    """The provider did not respond. Whether the provider received the order is unknown."""
 
 
 class ProviderRefused(Exception):
@@ -120,7 +122,7 @@ NOT_CONNECTED = "no provider of external payments is connected"
 
 
 class NoProvider:
-    """Used if no provider is configured. Refuses every call."""
+    """The implementation that is used if no provider is configured. Every call is refused."""
 
     def open_address(self, _opening: AddressRequest, /) -> OpenedAddress:
         raise ProviderRefused(NOT_CONNECTED)

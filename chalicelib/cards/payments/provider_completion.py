@@ -1,9 +1,9 @@
-"""Calls the provider and records the outcome during the request, or later in a scheduled run.
+"""Provider calls. The outcome is recorded during the request, or later in a scheduled run.
 
-Before the provider is called, its record is written and added to the due index. The record remains there until the
-outcome is written, in one transaction with the response to the request. If the request ends before the outcome is
-written, a scheduled run
-queries the provider and writes the same outcome. The run retries the call only if a retry has no second effect.
+Before the provider is called, the call's record is written and added to the due index. The record remains there until
+the outcome is written, in one transaction with the response to the request. If the request ends before the outcome is
+written, a scheduled run queries the provider and writes the same outcome. The run retries the call only if a retry has
+no second effect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 
 PATIENCE_SECONDS = 10
-"""Seconds during which conflicting writes are retried; afterwards the schedule takes over."""
+"""The number of seconds during which conflicting writes are retried. Afterwards, the scheduled run takes over."""
 _ATTEMPTS = 40
 _UNANSWERED = (
     "the provider has not responded yet: repeat the request with the same request_reference_id; without one, check "
@@ -49,7 +49,7 @@ _UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class _RetryUntil:
-    """Retries writing a reply until a time in Unix seconds. Afterwards, the scheduled run writes the reply."""
+    """A retry policy for writing a reply. After ``until`` (Unix seconds), the scheduled run writes the reply."""
 
     record: WaitingRecord
     engine: Engine
@@ -69,9 +69,10 @@ def call_provider(record: WaitingRecord) -> ProviderCall:
 
 
 def ask_provider(record: WaitingRecord, *, clock: Clock, payment_provider: Provider) -> Reply:
-    """Return the provider's reply.
+    """Call the provider and return the reply.
 
-    Raises: Refused (8001) without a reply. A scheduled run then completes the action.
+    Raises:
+        Refused: the provider did not reply (8001). A scheduled run then completes the action.
     """
     try:
         return provider_orders.ask(record, payment_provider)
@@ -96,8 +97,9 @@ def record_reply(
 ) -> str:
     """Write the provider's reply. Returns the response to the request.
 
-    Raises: StoreError. Refused (8001), if concurrent changes prevented the write. The scheduled run then retries the
-    write.
+    Raises:
+        StoreError: storage did not respond.
+        Refused: concurrent changes prevented the write (8001). The scheduled run then retries the write.
     """
     action, claim = record.asks, record.waiting_claim
     assert action is not None, "somebody has asked for it"
@@ -172,7 +174,7 @@ def finish_due_payments(
         return resume(payment) if payment.asks else pass_cut_off(payment)
 
     def resume(record: WaitingRecord) -> bool:
-        """Finish an interrupted request, unless another process is finishing the request. Raises: StoreError,
+        """Finish an interrupted request, unless another process is already finishing the request. Raises: StoreError,
         Refused.
         """
         again = due_members(record.id, clock.time() + ASKING_SECONDS)

@@ -47,7 +47,7 @@ _TAKEN = "the provider returned a number that belongs to another address"
 
 @dataclass(frozen=True, slots=True)
 class ProviderOutcome:
-    """The effects of a reply: the writes, the new record, and events."""
+    """The effects of a provider's reply: the writes, the new record, and the events."""
 
     operations: Sequence[Operation]
     record: WaitingRecord
@@ -66,7 +66,7 @@ def ask(record: WaitingRecord, provider: Provider) -> Reply:
 
 
 def ask_again(record: WaitingRecord, provider: Provider) -> Reply:
-    """Return the reply in the case that an earlier call or its reply may have been lost. Raises: ProviderSilent.
+    """Return the provider's reply if an earlier call or its reply may have been lost. Raises: ProviderSilent.
 
     A payment is submitted if the provider has not received it, unless the payment's final state was reported in the
     meantime. The call that opens an address is retried. A retry opens the same address.
@@ -87,7 +87,7 @@ def apply_reply(
     sequences: Sequences,
     store: Store,
 ) -> ProviderOutcome:
-    """Return the effects of the reply. Raises: StoreError."""
+    """Return the effects of the provider's reply. Raises: StoreError."""
     if isinstance(record, ExternalAddress):
         return _finish_address(record, reply, stamp, store)
     assert isinstance(reply, Receipt), "an order has a receipt"

@@ -33,15 +33,15 @@ from chalicelib.cards.storage.record import without_none
 from chalicelib.cards.storage.sequences import Sequences
 
 Side = tuple[ExternalPayment, PostingContext]
-"""A payment as stored for one of its sides, and that side's records."""
+"""A payment as stored for the payer or the payee, together with the records of the payer or the payee."""
 
 
 def inbound_return(
     request: InboundReturn, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferRecord]:
-    """The action returns a settled inbound payment of any scheme except BACS (4008). A return covers the whole amount,
-    and a payment can be returned only once (4004). A refusal by the provider is returned as 7001. Until the provider
-    responds, the action returns 8001.
+    """The action returns a settled inbound payment. BACS payments are refused with 4008. A return covers the whole
+    amount, and a payment can be returned only once (4004). A refusal by the provider is returned as 7001. Until the
+    provider responds, the action returns 8001.
     """
     original = context.find(ExternalPayment, request.epm_transaction_id)
     if request.reason is None and original.scheme in RETURNS_WITH_REASON:
@@ -121,8 +121,8 @@ def _send_back(
 def _read_parties(
     context: RequestContext, original: ExternalPayment, programmes: Programmes
 ) -> tuple[PostingContext, Side | None]:
-    """Read the records of the account that returns the payment. If the other side of the payment is stored here, also
-    read it.
+    """Read the records of the account that returns the payment. If this service also stores the other party's records,
+    read those records too.
     """
     account_ref, sender = AccountRef.of(original), None
     keys, count = account_ref.keys, len(account_ref.keys)
@@ -177,7 +177,7 @@ def _new_return(
 def _return_at_home(
     context: RequestContext, payment: ExternalPayment, receiver: Side, sender: Side, sequences: Sequences
 ) -> ActionOutcome[TransferRecord]:
-    """Return a payment that came from another address of this service, in the same transaction. Raises: Refused."""
+    """Return a payment to another address of this service. One transaction changes both accounts. Raises: Refused."""
     (came, payee), (sent, payer) = receiver, sender
     if payer.account.status == CLOSED:
         raise refused_by_provider("the paying account is closed")

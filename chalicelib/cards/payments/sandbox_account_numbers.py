@@ -1,9 +1,9 @@
 """Bank account numbers of the sandbox, unique because they are derived from address ids.
 
-The bank codes are unassigned codes, if the country has any. IBANs and British account numbers are valid.
-National check digits inside other account numbers are correct where ``is_iban`` verifies them, otherwise 0. Icelandic
+The bank codes are unassigned codes, if the country has unassigned codes. IBANs and British account numbers are valid.
+National check digits inside other account numbers are correct if ``is_iban`` verifies them, otherwise 0. Icelandic
 account numbers contain an identifier of the holder, which the sandbox does not have. So addresses in Iceland get German
-numbers. Addresses outside SEPA, and in countries whose numbers are used up, also get German numbers.
+numbers. Addresses outside SEPA, and in countries with no unused numbers, also get German numbers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _checked_iban(letters: str, account: str) -> str:
 
 
 def _pad_number(number: int, count: int) -> str | None:
-    """Return a number with leading zeros, or ``None`` if it is too long."""
+    """Return a number with leading zeros, or ``None`` if the number is too long."""
     return f"{number:0{count}}" if number < 10**count else None
 
 

@@ -1,14 +1,14 @@
 """The sandbox provider of external payments opens addresses and accepts orders without moving money.
 
-All instances of the service share its state in the table of external payments. Names that begin with one of these
-words, in
-upper or lower case, simulate failures:
+All instances of the service share the provider's state in the table of external payments. Names that begin with one of
+these words, in upper or lower case, simulate failures:
 
 - ``REFUSE``: an order to this name is refused.
-- ``SILENT``: an order to this name is accepted, but the first response is lost: ``find`` returns the order, and
-  submitting it again succeeds.
-- ``LOST``: the first order to this name is lost: ``find`` does not return it, and submitting it again succeeds.
-- ``REFUSE`` as an account name: its address is not opened.
+- ``SILENT``: an order to this name is accepted, but the first response is lost. ``find`` returns the order, and
+  submitting the order again succeeds.
+- ``LOST``: the first order to this name is lost. ``find`` does not return the order, and submitting the order again
+  succeeds.
+- ``REFUSE`` as an account name: the address is not opened.
 
 A return goes to the sender of the original payment, so the sender's name applies.
 """
@@ -34,7 +34,7 @@ _FIRST_REFERENCE = 9_000_000_000
 
 
 class SandboxProvider:
-    """Implements ``Provider`` with the store. If the store is unavailable, the provider does not respond."""
+    """The sandbox's ``Provider``, which uses the store. If the store is unavailable, the provider does not respond."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -99,7 +99,7 @@ def _order_key(payment_id: int, part: str) -> Item:
 
 
 def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
-    """Return the item of an order, marked with the attempt that wrote it."""
+    """Return the item of an order, marked with the write attempt."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 

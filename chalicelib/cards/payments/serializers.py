@@ -149,7 +149,7 @@ def payment_event(payment: ExternalPayment) -> CardEvent:
 
 
 def change_events(before: ExternalPayment, after: ExternalPayment) -> list[CardEvent]:
-    """Return the events for a change of a payment, or none if its state did not change."""
+    """Return the events for a change of a payment. The result is empty if the payment's state did not change."""
     return [] if before.state == after.state else [payment_event(after)]
 
 

@@ -62,7 +62,7 @@ def simulate_inbound_payment(
 def simulate_mandate(
     request: messages.SimulateMandate, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.NewMandate]:
-    """The address must be active (4008)."""
+    """The address of the mandate must be active (4008)."""
     address = context.find(ExternalAddress, request.epm_address_id)
     address.require(context.action)
     mandate = Mandate(
@@ -109,8 +109,8 @@ def simulate_direct_debit(
 def simulate_outbound_result(
     request: messages.SimulateOutboundResult, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[messages.OutboundResult]:
-    """A pending payment is settled or rejected. A settled payment is returned. A repeated result has no effect and
-    succeeds. A different result is refused with 4008, or with 4004 for a returned payment.
+    """The action settles or rejects a pending payment, or returns a settled payment. A repeated result has no effect
+    and succeeds. A different result is refused with 4008, or with 4004 for a returned payment.
     """
     payment = context.find(ExternalPayment, request.epm_transaction_id)
     party = _posting_context(context, payment)

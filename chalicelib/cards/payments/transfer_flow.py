@@ -36,18 +36,16 @@ _DETAILS = ("description", "note", "withdrawal_purpose", "receiver_type", "indus
 
 
 InternalPayee = tuple[ExternalAddress, PostingContext]
-"""A destination that is an address of this service, and its records."""
+"""A payment destination that is an address of this service, with the records of the address."""
 
 
 def transfer_to_external_payment(
     request: TransferToExternalPayment, context: RequestContext, *, programmes: Programmes, sequences: Sequences
 ) -> ActionOutcome[TransferWithDestination]:
-    """The payment must be in the address's currency (5003). It uses the first scheme that accepts the amount. If no
-    scheme
-    accepts the amount, the payment is refused with 2005. A UK address pays to a matching sort code and account number,
-    or to a British IBAN. A SEPA address pays to a
-    SEPA IBAN (2005). A refusal by the provider is returned as 7001. Until the provider responds, the action returns
-    8001.
+    """The payment must be in the address's currency (5003). The first scheme that accepts the amount is used. If no
+    scheme accepts the amount, the payment is refused with 2005. A UK address pays to a matching sort code and account
+    number, or to a British IBAN. A SEPA address pays to a SEPA IBAN (2005). A refusal by the provider is returned as
+    7001. Until the provider responds, the action returns 8001.
     """
     wanted = find_key(
         iban=request.destination_iban,
@@ -173,7 +171,7 @@ def _transfer_internally(
 
 
 def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment) -> Sequence[str]:
-    """Return the requested schemes. Raises: Refused, if they or the destination do not match the address."""
+    """Return the requested schemes. Raises: Refused, if the schemes or the destination do not match the address."""
     _require_one_account(request)
     wished = cast(Sequence[str], request.schemes or ())
     if address.method == UK:

@@ -21,9 +21,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NAME = "web interface"
-"""The credential's name in logs and claims; the space distinguishes it from stored credentials."""
+"""The credential's name in logs and claims. The space distinguishes the name from the names of stored credentials."""
 LEVEL = 1000
-"""The highest access level."""
+"""The portal's access level, which is the highest level."""
 MODES: Mapping[str, str] = {**dict.fromkeys(CARD_FIELDS, ABSENT), "pan": MASKED}
 MANAGING = (
     "createCard",
@@ -42,8 +42,8 @@ _STATUSES = {int(status): status for status in Status}
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Dispatches portal actions to ``reading``, those in ``MANAGING`` to ``api``, and simulator actions to
-    ``simulator``.
+    """The dispatcher of the card pages. Portal actions go to ``reading``, actions in ``MANAGING`` to ``api``, and
+    simulator actions to ``simulator``.
     """
 
     reading: Dispatcher

@@ -39,7 +39,7 @@ _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "u
 """The kinds of set-up entries shown for a card."""
 _CHANGEABLE = ("fee_group", "limit_group", "usage_group", "risk_group")
 _OF_CARD = {"card_programme": "program_id"}
-"""Card members whose names differ from the kind of entry."""
+"""The card members with a name different from the kind of the entry."""
 
 
 def list_cards(
@@ -212,7 +212,7 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
 
 
 def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int, card_data: CardData) -> bool:
-    """Whether a card matches the search, checked after its row matched.
+    """Whether a card matches the search. This is checked after the card's row matched.
 
     The check is needed because rows of earlier versions match any search.
     """
@@ -221,7 +221,7 @@ def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now:
 
 
 def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.NumberedCard:
-    """Return a serialized card. Its number is disclosed in the credential's mode."""
+    """Return a serialized card. The card number is disclosed according to the credential's mode."""
     number = disclosure.disclose(context.credential, card.id, "pan", decrypt_number(card, card_data))
     disclosure.audit_reveal(context.credential, card.id, "pan")
     programme = context.catalogue.card_programmes[card.program_id].name
@@ -320,5 +320,5 @@ def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str,
 
 
 def _name_of(holder: Holder | None) -> str:
-    """Return a holder's name, or an empty text if the caller may not access the holder."""
+    """Return a holder's name, or an empty text if the caller has no access to the holder."""
     return "" if holder is None else holder.name

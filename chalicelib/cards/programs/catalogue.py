@@ -1,7 +1,7 @@
 """A programme manager's configuration as data: programmes, products, designs, groups, rates.
 
-Every entry has an ``id``, unique per kind and programme manager. Entries refer to each other by id; the first id in a
-list is the default. Currencies and countries are ISO numeric codes, amounts are in minor units.
+Every entry has an ``id``, unique per kind and programme manager. Entries refer to other entries by id. The first id in
+a list is the default. Currencies and countries are ISO numeric codes. Amounts are in minor units.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 HIGHEST_MCC = 9999
 OF_RISK = "risk."
-"""The prefix of the keys of risk rules' windows."""
+"""The prefix of the keys of risk rule windows."""
 MOST_FEE_CODES = 8
-"""The maximum number of fee codes per transaction type in a fee group, and so of fees per movement.
+"""The maximum number of fee codes per transaction type in a fee group, which limits the fees per movement.
 
-All fees are written in the transaction of the movement that causes them, each with rows in four
-lists. A payment between two accounts of this service incurs fees on both sides.
+All fees are written in the transaction of the movement that causes the fees. Each fee has rows in four lists. A payment
+between two accounts of this service incurs fees on both accounts.
 """
 
 
@@ -35,19 +35,19 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class Product(_Named):
-    """A card product. Card details include ``sub_product_id`` next to the product."""
+    """A card product. In card details, ``sub_product_id`` is returned in addition to the product's id."""
 
     sub_product_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Design(_Named):
-    """A card design."""
+    """A card design of a programme manager."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region(_Named):
-    """A group of countries that fees and limits treat alike. A country can belong to several regions."""
+    """A group of countries that are treated alike in fees and limits. A country can belong to several regions."""
 
     countries: tuple[int, ...]
 
@@ -57,7 +57,7 @@ class FeeEntry:
     """A fee and its conditions. Among the entries with the same code, the first matching entry is charged.
 
     ``fixed``, ``minimum`` and ``maximum`` are in ``currency``. Without ``country`` and ``region``, the fee applies
-    everywhere. ``updated_at`` is the operator's last change, in Unix seconds.
+    everywhere. ``updated_at`` is the time of the operator's last change, in Unix seconds.
     """
 
     code: str
@@ -89,8 +89,8 @@ class FeeGroup(_Named):
 class LimitEntry:
     """Limits on the number, total and countries of transactions within a duration.
 
-    ``amount`` is in ``amount_currency``. ``currency`` is the transaction currency. 0 matches any country, region,
-    currency and type of region. ``updated_at`` is the operator's last change, in Unix seconds.
+    ``amount`` is in ``amount_currency``. ``currency`` is the transaction currency. The value 0 matches any country,
+    region, currency or type of region. ``updated_at`` is the time of the operator's last change, in Unix seconds.
     """
 
     id: int
@@ -132,10 +132,10 @@ class MccRange:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup(_Named):
-    """Usage restrictions. For the channels, see ``network.usage_groups``.
+    """Usage restrictions. The channels are listed in ``group_rules.CHANNELS``.
 
-    Without ``countries``, all countries except ``blocked_countries`` are allowed. If ``authenticated_online`` is
-    true, e-commerce requires 3-D Secure.
+    Without ``countries``, all countries except ``blocked_countries`` are allowed. If ``authenticated_online`` is true,
+    e-commerce requires 3-D Secure.
     """
 
     blocked_channels: tuple[str, ...] = ()
@@ -147,11 +147,11 @@ class UsageGroup(_Named):
 
 @dataclass(frozen=True, slots=True)
 class RiskRule(_Named):
-    """A condition for risky attempts, and its consequences. ``actions`` has at least one of ``RISK_ACTIONS``.
+    """A condition for risky attempts, and the resulting actions. ``actions`` has at least one of ``RISK_ACTIONS``.
 
     ``amount`` is the minimum amount, in ``amount_currency``. If ``count`` is set, the rule fires after that number of
-    matching attempts within ``duration``. 0 matches any country, region and type of region. ``updated_at`` is the
-    operator's last change, in Unix seconds.
+    matching attempts within ``duration``. The value 0 matches any country, region or type of region. ``updated_at`` is
+    the time of the operator's last change, in Unix seconds.
     """
 
     _: KW_ONLY
@@ -184,7 +184,7 @@ class ShippingMethod(_Named):
 
 @dataclass(frozen=True, slots=True)
 class SpecialAccountEntry(_Named):
-    """An account that belongs to the programme manager and has no holder. ``country`` is the country of its
+    """An account that belongs to the programme manager and has no holder. ``country`` is the country of the account's
     addresses.
     """
 
@@ -197,7 +197,7 @@ class SpecialAccountEntry(_Named):
 class AccountProgramme(_Named):
     """An account programme. Without ``limit_group_ids``, accounts have no limit group.
 
-    ``conversion_fee_blended`` is whether a transaction's amount includes the conversion fee.
+    If ``conversion_fee_blended`` is true, a transaction's amount includes the conversion fee.
     """
 
     currencies: tuple[int, ...]
@@ -217,9 +217,9 @@ class CardProgramme(_Named):
 
     ``bin`` has 6 to 8 digits, and a PAN has ``pan_length`` (16 to 19) digits. ``virtual`` and ``physical`` specify the
     allowed kinds of card. Without ``countries``, all countries are allowed. ``validity_months`` is the default
-    validity.
-    ``country_change`` is whether a holder's country may change. ``auto_conversion`` is whether cards may convert
-    currencies, and whether they do by default. ``bureau_characters`` are the characters that its card bureau can print.
+    validity. ``country_change`` states whether a holder's country may change. ``auto_conversion`` states whether cards
+    may convert currencies, and whether conversion is the default. ``bureau_characters`` are the characters that the
+    programme's card bureau can print.
     """
 
     bin: str
@@ -277,16 +277,16 @@ KINDS: Mapping[str, type[Entry]] = {
     "account_programme": AccountProgramme,
     "card_programme": CardProgramme,
 }
-"""The kinds of entries; each follows the kinds that it refers to."""
+"""The kinds of entries. Each kind is listed after the kinds to which its entries refer."""
 ENTRIES_OF: Mapping[type[Entry], str] = {FeeGroup: "entries", LimitGroup: "entries", RiskGroup: "rules"}
-"""Group classes, and the member that holds their entries."""
+"""The group classes, each with the name of the member that contains the group's entries."""
 _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
     (FeeGroup, "entries"): FeeEntry,
     (LimitGroup, "entries"): LimitEntry,
     (RiskGroup, "rules"): RiskRule,
     (UsageGroup, "blocked_mccs"): MccRange,
 }
-"""Members that hold lists of nested entries, with the class of an element."""
+"""The members with lists of nested entries, each with the class of the nested entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +305,9 @@ class Catalogue:
     """One programme manager's configuration. Entries of each kind are keyed by id, in ascending order.
 
     ``rates`` are exchange rates by source and target currency. Outside production, every BIN starts with one of
-    ``test_bins``. Without ``events_url``, no events are sent. ``delivers_validation_values`` is whether the programme
-    manager sends 3-D Secure validation values to its cardholders. It then requires ``events_encryption_key`` (PEM, RSA
-    of at least 3072 bits), which encrypts these values in events.
+    ``test_bins``. Without ``events_url``, no events are sent. If ``delivers_validation_values`` is true, the programme
+    manager sends 3-D Secure validation values to its cardholders. In this case, ``events_encryption_key`` (PEM, RSA of
+    at least 3072 bits) is required. This key encrypts validation values in events.
     """
 
     manager_id: int
@@ -336,7 +336,7 @@ class Catalogue:
         return found
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Yield every entry with its kind, in the order of ``KINDS``, then by id."""
+        """Yield every entry with its kind, in the order of ``KINDS`` and then in the order of ids."""
         for kind in KINDS:
             yield from ((kind, entry) for entry in self.of(kind).values())
 
@@ -372,7 +372,7 @@ def members(entry: Entry | GroupEntry | MccRange) -> dict[str, Any]:
 
 
 def entry(kind: str, plain: Mapping[str, Any]) -> Entry:
-    """Restore an entry from its plain data. Unknown members of ``plain`` are ignored."""
+    """Restore an entry from plain data. Unknown members of ``plain`` are ignored."""
     made: Entry = _restore(KINDS[kind], plain)
     return made
 
@@ -386,7 +386,7 @@ def _to_plain(value: Any) -> Any:
 
 
 def _restore(made: type[Any], plain: Mapping[str, Any]) -> Any:
-    """Restore an entry from plain data. Members that the stored data lacks get their defaults."""
+    """Restore an entry from plain data. Missing members get their default values."""
     there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
     return made(**{name: _restore_value(made, name, plain.get(name)) for name in there})
 

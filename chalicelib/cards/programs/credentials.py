@@ -1,8 +1,8 @@
 """Programme manager credentials: their keys, rights and call limits.
 
 A credential is found by the digest of its access key. It has one or two live keys, each a pair of ``access_api_id`` and
-``access_api_key``, so that a new key can be distributed before the old key ends. Only digests of the three parts are
-stored.
+``access_api_key``, so that a new key can be distributed before the old key is revoked. Only digests of the three parts
+are stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from chalicelib.foundation.requests.engine import Engine, if_permitted
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
-"""An unknown key is looked up again if the cached credential is older than this, in seconds."""
+"""The age of a cached credential, in seconds, after which an unknown key causes a new look-up."""
 MAX_KEYS = 2
 
 _SHAPES = (re.compile("[A-Za-z0-9]{20}"), re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{64}"))
@@ -71,9 +71,9 @@ class CredentialSecret:
 class Rights:
     """A credential's rights.
 
-    ``actions`` are the allowed actions, ``None`` for all. ``modes`` has one of ``MODES`` for each of ``CARD_FIELDS``.
-    ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is ``encrypted``. ``calls_per_minute`` is the
-    credential's own call limit in each process, or ``None`` for the default limit.
+    ``actions`` are the allowed actions, or ``None`` if all actions are allowed. ``modes`` has one of ``MODES`` for each
+    of ``CARD_FIELDS``. ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is ``encrypted``.
+    ``calls_per_minute`` is the credential's own call limit in each process, or ``None`` for the default limit.
     """
 
     access_level: int
@@ -102,7 +102,7 @@ class Credential(Rights):
 
 
 class Credentials:
-    """Credential store. An operator's change takes effect everywhere within a minute."""
+    """The store of credentials. An operator's change takes effect in all processes within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -110,7 +110,8 @@ class Credentials:
         self.cache: dict[str, tuple[int, Credential]] = {}
 
     def check(self, access_key: object, api_id: object, api_key: object) -> Credential | None:
-        """Return the credential that matches all three parts, or ``None``. The result does not indicate the wrong part.
+        """Return the credential that matches all three parts, or ``None``. The result does not indicate which part is
+        wrong.
 
         Raises: StoreError.
         """
@@ -153,7 +154,7 @@ class Credentials:
         return {name: _credential(item) for name, item in zip(digests, items, strict=True) if item}
 
     def rotate(self, manager_id: int, name: str) -> CredentialSecret:
-        """Create a new key, valid immediately. The previous key remains valid, and older keys end.
+        """Create a new key, valid immediately. The previous key remains valid, and older keys are revoked.
 
         Raises:
             UnknownCredential, CredentialChanged.
@@ -165,7 +166,7 @@ class Credentials:
         return secret
 
     def drop_old(self, manager_id: int, name: str) -> None:
-        """End the older of two live keys.
+        """Revoke the older of two live keys.
 
         Raises:
             UnknownCredential, NoOldKey, CredentialChanged.
@@ -237,7 +238,7 @@ def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
     """Return the writes that create a credential with a new secret. Any earlier credential with this name must have
-    ended.
+    been deleted.
     """
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
@@ -248,7 +249,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
 
 
 def update_credential(key_digest: str, rights: Rights) -> Operation:
-    """Return the write that changes a credential's rights. Its keys are unchanged."""
+    """Return the write that changes a credential's rights. The credential's keys are unchanged."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key", "calls_per_minute") if name not in made]
@@ -256,7 +257,7 @@ def update_credential(key_digest: str, rights: Rights) -> Operation:
 
 
 def delete_credential(manager_id: int, name: str, key_digest: str) -> list[Operation]:
-    """Return the writes that end a credential and all its keys."""
+    """Return the writes that delete a credential and revoke all its keys."""
     return [Delete(*credential_key(key_digest)), Delete(*name_key(manager_id, name))]
 
 
@@ -283,7 +284,7 @@ def _rights_members(rights: Rights) -> Item:
 
 
 class CredentialLimits:
-    """Counts the calls of credentials in each process, and admits them before the action is checked.
+    """The call limits of credentials in one process. Calls are counted before the action is checked.
 
     ``credential_calls`` is the default limit, in calls per minute, for credentials without their own limit.
     """
@@ -294,7 +295,7 @@ class CredentialLimits:
         self._metrics = metrics
 
     def limit_of(self, credential: Credential) -> int:
-        """The credential's own limit, or the default."""
+        """Return the credential's own call limit, or the default limit."""
         return credential.calls_per_minute or self._default
 
     def admit(self, credential: Credential) -> None:

@@ -1,4 +1,4 @@
-"""Resolves the entries named in a request, and checks that the programme allows these entries."""
+"""Look-up of the entries specified in a request, with checks that the programme allows the entries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def limit_group(catalogue: Catalogue, limit_type: int, number: int) -> EntryId:
 def require_allowed(
     catalogue: Catalogue, kind: str, field: str, number: int, allowed: Sequence[int], limit_type: int = LIMIT_OF_CARD
 ) -> EntryId:
-    """Return the entry named in ``field``, if the entry exists and the programme allows it. Raises: Refused."""
+    """Return the entry specified in ``field``, if the entry exists and the programme allows the entry. Raises:
+    Refused.
+    """
     if kind == "limit_group":
         limit_group(catalogue, limit_type, number)
     else:
@@ -54,7 +56,7 @@ def require_allowed(
 def choose(
     catalogue: Catalogue, kind: str, field: str, number: int | None, allowed: Sequence[int], current: int | None = None
 ) -> int:
-    """Return the entry named in ``field`` if the programme allows it.
+    """Return the entry specified in ``field`` if the programme allows the entry.
 
     Without ``field``, return ``current`` or the programme's default. Raises: Refused.
     """
@@ -73,7 +75,7 @@ def account_limit_group(
 ) -> int | None:
     """Return a new account's limit group: the requested group, or the programme's group, if any.
 
-    A programme without limit groups allows all of them. Raises: Refused.
+    A programme without limit groups allows all limit groups. Raises: Refused.
     """
     if number is None:
         return default if default is not None else next(iter(allowed), None)
@@ -89,7 +91,7 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
     """Return the limit groups of a type that the card and account programmes with this id allow or assign. Raises:
     Refused.
 
-    An account programme without account limit groups allows all of them.
+    An account programme without account limit groups allows all account limit groups.
     """
     every = [group.id for group in catalogue.limit_groups.values() if group.limit_type == limit_type]
     found: set[int | None] = set()
@@ -105,7 +107,7 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
 
 
 def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
-    """Return the card and account programmes with this id. Raises: Refused, if there is none."""
+    """Return the card and account programmes with this id. Raises: Refused, if there is no such programme."""
     both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
     found = [each for each in both if each is not None]
     if not found:

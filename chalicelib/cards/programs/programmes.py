@@ -1,7 +1,8 @@
-"""Programme manager configurations: reads, which are cached for at most a minute, and marks on entries in use.
+"""Programme manager configurations: cached reads, and marks on entries in use.
 
-Each entry is an item. Its first use sets ``used`` on condition that the item exists. Removal requires that ``used`` is
-not set. So an entry in use cannot be removed, and concurrent use and removal cannot both succeed.
+Reads are cached for at most a minute. Each entry is an item. The first use of an entry sets ``used`` on condition that
+the item exists. Removal requires that ``used`` is not set. So an entry in use cannot be removed, and concurrent use and
+removal cannot both succeed.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class EntryGone(DecideAgain):
 class SetUp:
     """The items of a programme manager as stored.
 
-    ``revision`` counts the changes, and is 0 for a new programme manager. ``used`` are the entries that cannot be
+    ``revision`` is the number of changes, and is 0 for a new programme manager. ``used`` are the entries that cannot be
     removed. ``credentials`` maps names to access key digests.
     """
 
@@ -56,7 +57,7 @@ class SetUp:
 
 
 class Programmes:
-    """Configuration store. An operator's change takes effect everywhere within a minute."""
+    """The store of configurations. An operator's change takes effect in all processes within a minute."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -65,11 +66,18 @@ class Programmes:
         self.used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
-        """Return a programme manager's configuration. Raises: UnknownManager. StoreError, if nothing is cached."""
+        """Return a programme manager's configuration.
+
+        Raises:
+            UnknownManager: no programme manager has this id.
+            StoreError: storage did not respond, and nothing is cached.
+        """
         return self._cached(manager_id).catalogue
 
     def credentials(self, manager_id: int) -> Mapping[str, str]:
-        """Return the access key digests of a programme manager's credentials, by name. Raises: as ``catalogue``."""
+        """Return the access key digests of a programme manager's credentials, by name. Raises: UnknownManager,
+        StoreError.
+        """
         return self._cached(manager_id).credentials
 
     def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
@@ -89,7 +97,9 @@ class Programmes:
             raise EntryGone(gone)
 
     def set_up(self, manager_id: int) -> SetUp:
-        """Return the stored configuration for the command line. It is empty for an unknown programme manager."""
+        """Return the stored configuration for the command line. The result is empty for an unknown programme
+        manager.
+        """
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
     def _cached(self, manager_id: int) -> SetUp:
@@ -113,7 +123,7 @@ class Programmes:
         return found
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
-        """Mark an entry as used. Return false if it no longer exists."""
+        """Mark an entry as used. Return false if the entry no longer exists."""
         update = Update(*entry_key(manager_id, *reference), set={"used": True}, condition=Attr("owner").exists())
         if not Engine(self._store).carry_out(if_permitted([update], True, lambda _: False, is_repeatable=True)):
             return False
@@ -131,7 +141,7 @@ def head_key(manager_id: int) -> tuple[str, Item]:
 
 
 def entry_key(manager_id: int, kind: str, number: int) -> tuple[str, Item]:
-    """The key of an entry."""
+    """Return the key of an entry's item."""
     return TABLE, {"owner": owner(manager_id), "part": f"{kind}#{number}"}
 
 
@@ -185,7 +195,7 @@ def _read_rates(stored: Mapping[str, Any]) -> dict[tuple[int, int], Rate]:
 
 
 def _read_rate(stored: Mapping[str, str] | str) -> Rate:
-    """Read a stored rate. A plain string is a rate stored before markups existed."""
+    """Read a stored rate. A plain string is a rate that was stored before markups were introduced."""
     if isinstance(stored, str):
         return Rate(Decimal(stored), Decimal(0))
     return Rate(Decimal(stored["base"]), Decimal(stored["markup_percent"]))

@@ -15,17 +15,17 @@ class CreateAccount(WithHolder):
     ignored: ClassVar = HOLDER_IGNORED
 
     currency_ison: CurrencyIson
-    """The currency."""
+    """The currency as a numeric ISO 4217 code."""
     account_status: fields.NewAccountStatus
     """The account's status. Example: ``"A"``."""
     program_id: Id
-    """The account programme. Example: ``501``."""
+    """The account programme's id. Example: ``501``."""
     risk_rules_group_id: Id | None = None
-    """The risk rule group. Example: ``401``."""
+    """The risk rule group's id. Example: ``401``."""
     fee_group_id: Id | None = None
-    """The fee group. Example: ``301``."""
+    """The fee group's id. Example: ``301``."""
     limit_group_id: Id | None = None
-    """The limit group. Example: ``211``."""
+    """The limit group's id. Example: ``211``."""
     cards: ExtList[Id] | None = None
     """The cards to link to the account."""
     skip_holder_validation: Flag
@@ -34,13 +34,13 @@ class CreateAccount(WithHolder):
 
 class ChangeAccountStatus(Request):
     account_id: Id
-    """The account. Example: ``100000025``."""
+    """The account's id. Example: ``100000025``."""
     account_status: fields.AccountStatus
     """The account's new status. Example: ``"S"``."""
     reason_code: fields.ReasonCode | None = None
     """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note. Example: ``"Requested by telephone"``."""
+    """A note on the status change. Example: ``"Requested by telephone"``."""
 
 
 class ChangeAccountProgramId(Request):
@@ -55,7 +55,7 @@ class GetAccounts(Request):
     conditions: ClassVar = (NeedsOne(("card_id", "account_id")),)
 
     card_id: Id | None = None
-    """A card whose accounts are returned."""
+    """The id of the card to which the returned accounts belong."""
     account_id: Id | None = None
 
 
@@ -81,18 +81,18 @@ class CreatedAccount(Answer):
     """The new account and its holder."""
 
     id: Id
-    """The account. Example: ``100000025``."""
+    """The account's id. Example: ``100000025``."""
     holder_id: Id
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
 
 
 class HolderAccountRecord(Answer):
-    """An account in the response of getHolderAccounts. Amounts are in minor units of its currency."""
+    """An account in the response of getHolderAccounts. Amounts are in minor units of the account's currency."""
 
     id: Id
     holder_id: Id
     currency_ison: CurrencyIson
-    """The currency. Example: ``978``."""
+    """The currency as a numeric ISO 4217 code. Example: ``978``."""
     available_balance: int
     """The available balance, in minor units. Example: ``125000``."""
     settled_balance: int
@@ -104,17 +104,17 @@ class HolderAccountRecord(Answer):
     date_updated: N[1, 11]
     """The time of the last account activity, in Unix seconds. Example: ``1795253400``."""
     program_id: Id
-    """The account programme."""
+    """The account programme's id."""
     limit_group_id: Nullable[Id]
-    """The limit group; null if none is set."""
+    """The limit group's id, or null if no limit group is set."""
     fee_group_id: Id
-    """The fee group."""
+    """The fee group's id."""
     risk_group_id: Id
-    """The risk rule group. Example: ``401``."""
+    """The risk rule group's id. Example: ``401``."""
 
 
 class AccountRecord(HolderAccountRecord):
-    """An account. Amounts are in minor units of its currency, ``date_updated`` in Unix seconds."""
+    """An account. Amounts are in minor units of the account's currency, and ``date_updated`` is in Unix seconds."""
 
     status_change_reason_code: fields.ReasonCode | None
     """The reason for the last status change. Example: ``2``."""

@@ -53,7 +53,7 @@ BULK_CONDITION = Needs(BULK_MANDATORY, (if_given("order_delivery_code"),))
 
 
 class WithDelivery(Request):
-    """Delivery of a physical card, individually or in bulk."""
+    """The delivery fields of a physical card, for individual or bulk delivery."""
 
     delivery_title: ANS[1, 7] | None = None
     """The recipient's title. Example: ``"Ms"``."""
@@ -62,13 +62,13 @@ class WithDelivery(Request):
     delivery_last_name: AS[1, 50] | None = None
     """The recipient's last name. Example: ``"Okafor"``."""
     delivery_address_line_1: ANS[1, 100] | None = None
-    """First line of the recipient's address. Example: ``"Lindenallee 12"``."""
+    """The first line of the recipient's address. Example: ``"Lindenallee 12"``."""
     delivery_address_line_2: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     delivery_address_line_3: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     delivery_address_line_4: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     delivery_country_ison: CountryIson | None = None
     """The recipient's country. Example: ``276``."""
     delivery_zipcode: ANS[1, 9] | None = None
@@ -78,23 +78,23 @@ class WithDelivery(Request):
     delivery_state: ANS[1, 50] | None = None
     """The recipient's state or county."""
     order_shipping_method: Id | None = None
-    """The shipping method. Example: ``701``."""
+    """The shipping method's id. Example: ``701``."""
     order_delivery_code: AN[1, 10] | None = None
     """The code that groups orders for bulk delivery."""
     order_fulfil_1: AN[1, 10] | None = None
-    """As agreed with the manufacturer."""
+    """A value agreed with the manufacturer."""
     order_fulfil_2: AN[1, 10] | None = None
-    """As agreed with the manufacturer."""
+    """A value agreed with the manufacturer."""
     order_language: A[1, 3] | None = None
     """The language of the card carrier. Example: ``"DEU"``."""
     bulk_address_line_1: ANS[1, 100] | None = None
-    """First line of the bulk delivery address."""
+    """The first line of the bulk delivery address."""
     bulk_address_line_2: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     bulk_address_line_3: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     bulk_address_line_4: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     bulk_country_ison: CountryIson | None = None
     """The country of the bulk delivery address."""
     bulk_zipcode: ANS[1, 9] | None = None
@@ -106,14 +106,14 @@ class WithDelivery(Request):
 
 
 DELIVERY_BLOCK = tuple(name for name in WithDelivery.model_fields if name != "access_level")
-"""The delivery and bulk block; ignored for virtual cards."""
+"""The fields for individual and bulk delivery, which are ignored for virtual cards."""
 
 TRACK_NAME = 26
 """The maximum combined length of both track data names."""
 
 
 def check_track_names(values: Members) -> Iterator[Problem]:
-    """``track_data_first_name`` and ``track_data_last_name`` have at most 26 characters together (2003)."""
+    """``track_data_first_name`` and ``track_data_last_name`` must have at most 26 characters in total (2003)."""
     if sum(len(values.get(name) or "") for name in ("track_data_first_name", "track_data_last_name")) > TRACK_NAME:
         reason = f"and track_data_last_name must have at most {TRACK_NAME} characters together"
         yield Problem("track_data_first_name", "length", reason)
@@ -126,20 +126,20 @@ class WithEmbossing(WithDelivery):
 
     card_name_line_3: ANS[3, 26]
     track_data_first_name: ANS[1, 26] | None = None
-    """First name in the chip, if it differs from the embossed one."""
+    """The first name stored in the chip, if different from the embossed first name."""
     track_data_last_name: ANS[1, 26] | None = None
-    """Last name in the chip, if it differs from the embossed one."""
+    """The last name stored in the chip, if different from the embossed last name."""
 
 
 EMBOSSED = (
     *("card_name_line_3", "card_name_line_4", "track_data_first_name", "track_data_last_name"),
     *("card_thermal_line_1", "card_thermal_line_2"),
 )
-"""The fields of texts printed on a card or encoded in it, as far as an action has them."""
+"""The fields for texts that are printed or encoded on a card. An action may have only some of these fields."""
 
 
 def check_password_length(values: Members) -> Iterator[Problem]:
-    """``acs_password`` has at most 318 bytes in UTF-8 (2003)."""
+    """``acs_password`` must have at most 318 bytes in UTF-8 (2003)."""
     if len((values.get("acs_password") or "").encode()) > LONGEST_BYTES:
         yield Problem("acs_password", "length", f"must have at most {LONGEST_BYTES} bytes in UTF-8")
 
@@ -152,7 +152,7 @@ def check_owners(values: Members) -> Iterator[Problem]:
 
 
 _OF_PHYSICAL = frozenset((*DELIVERY_BLOCK, "card_pin"))
-"""Fields that are ignored for virtual cards."""
+"""The fields that are ignored for virtual cards."""
 
 
 class CreateCard(WithHolder, WithEmbossing):
@@ -171,9 +171,11 @@ class CreateCard(WithHolder, WithEmbossing):
     lists: ClassVar = ("card_currency_ison", "account_id", "account_owner_id")
 
     card_program_id: Id
-    """The card programme. Example: ``101``."""
+    """The card programme's id. Example: ``101``."""
     card_currency_ison: ExtList[CurrencyIson] | None = None
-    """The currencies: one account is created for each; the first is the card's default. Example: ``[978]``."""
+    """The currencies of the new accounts, one account per currency. The first currency is the card's default.
+    Example: ``[978]``.
+    """
     card_country_ison: CountryIson
     """The card's country."""
     card_virtual: fields.KindOfCard
@@ -181,46 +183,46 @@ class CreateCard(WithHolder, WithEmbossing):
     card_reference_id: AN[1, 50] | None = None
     """Your own reference. Example: ``"ORDER2026117"``."""
     card_name_line_3: ANS[3, 26]
-    """First embossed line. Example: ``"ADA OKAFOR"``."""
+    """The first embossed line. Example: ``"ADA OKAFOR"``."""
     card_name_line_4: ANS[3, 50] | None = None
-    """Second embossed line."""
+    """The second embossed line."""
     card_product_id: Id | None = None
-    """The product; default: the programme's first. Example: ``11``."""
+    """The product's id, by default the programme's first product. Example: ``11``."""
     card_fee_group_id: Id | None = None
-    """The card's fee group; default: the programme's first. Example: ``301``."""
+    """The id of the card's fee group, by default the programme's first fee group. Example: ``301``."""
     card_limit_group_id: Id | None = None
-    """The card's limit group; default: the programme's first. Example: ``201``."""
+    """The id of the card's limit group, by default the programme's first limit group. Example: ``201``."""
     account_limit_group_id: Id | None = None
-    """The limit group of the new accounts; default: the programme's, if any. Example: ``211``."""
+    """The id of the new accounts' limit group, by default the programme's limit group, if any. Example: ``211``."""
     card_usage_group_id: Id | None = None
-    """The card's usage group; default: the programme's first. Example: ``601``."""
+    """The id of the card's usage group, by default the programme's first usage group. Example: ``601``."""
     card_design_id: Id | None = None
-    """The design. Example: ``21``."""
+    """The design's id. Example: ``21``."""
     card_validity_period: Range[1, LONGEST_VALIDITY] | None = None
-    """The card's validity in months; default: the programme's. Example: ``36``."""
+    """The card's validity in months, by default the programme's validity. Example: ``36``."""
     card_pin: Digits[4] | None = None
-    """The PIN; generated when absent."""
+    """The PIN. If the field is absent, a PIN is generated."""
     account_id: ExtList[Id] | None = None
-    """Existing accounts for the card, instead of new ones; the first is its primary account."""
+    """The ids of existing accounts to use instead of new accounts. The first account is the primary account."""
     account_owner_id: fields.Beside[Id] | None = None
-    """The holders of these accounts, in the same order."""
+    """The ids of the holders of the accounts in ``account_id``, in the same order."""
     card_thermal_line_1: ANS[1, 50] | None = None
-    """Printed on the card's back."""
+    """A text printed on the card's back."""
     card_thermal_line_2: ANS[1, 50] | None = None
-    """Printed on the card's back."""
+    """A text printed on the card's back."""
     risk_rules_group_id: Id | None = None
-    """The risk rule group. Example: ``401``."""
+    """The risk rule group's id. Example: ``401``."""
     acs_password: ANS[6, 128] | None = None
-    """The 3-D Secure password; generated when absent. No example."""
+    """The 3-D Secure password. If the field is absent, a password is generated. No example."""
     auto_conversion: Flag | None = None
-    """Whether transactions in currencies without an account are charged to the default account, or declined; default:
-    the programme's setting.
+    """Whether transactions in currencies without an account are charged to the default account instead of being
+    declined. The default is the programme's setting.
     Example: ``1``.
     """
 
 
 class ReissueCard(WithEmbossing):
-    """reissueCard: replace a card, with its number and PIN or new ones. It may become virtual or physical."""
+    """reissueCard: replace a card, with the same or a new number and PIN. The new card can be virtual or physical."""
 
     conditions: ClassVar = (BULK_CONDITION,)
     ignored: ClassVar = (
@@ -230,32 +232,42 @@ class ReissueCard(WithEmbossing):
     late: ClassVar = Late(_OF_PHYSICAL, if_absent("virtual"))
 
     card_id: Id
-    """The card. Example: ``100000033``."""
+    """The card's id. Example: ``100000033``."""
     generate_new_pan: fields.KeptOrNew | None = None
-    """Whether to generate a new card number; by default, the number is kept. Example: ``1``."""
+    """Whether to generate a new card number. By default, the number does not change. Example: ``1``."""
     generate_new_pin: fields.KeptOrNew | None = None
-    """Whether to generate a new PIN; default: yes. Example: ``1``."""
+    """Whether to generate a new PIN. By default, a new PIN is generated. Example: ``1``."""
     virtual: fields.KindOfCard | None = None
-    """Whether the reissued card is virtual; unchanged when absent. Example: ``0``."""
+    """Whether the reissued card is virtual, by default the same as for the existing card. Example: ``0``."""
     card_pin: Digits[4] | None = None
     card_program_id: Id | None = None
-    """A new card programme; required to change between virtual and physical. No example."""
+    """The new card programme's id, required to change between virtual and physical. No example."""
     card_fee_group_id: Id | None = None
-    """The card's fee group; by default unchanged if the programme allows it, otherwise the programme's first."""
+    """The id of the card's fee group. By default, the group is unchanged if the programme allows the group. Otherwise,
+    the default is the programme's first fee group.
+    """
     card_limit_group_id: Id | None = None
-    """The card's limit group; by default unchanged if the programme allows it, otherwise the programme's first."""
+    """The id of the card's limit group. By default, the group is unchanged if the programme allows the group.
+    Otherwise, the default is the programme's first limit group.
+    """
     card_usage_group_id: Id | None = None
-    """The card's usage group; by default unchanged if the programme allows it, otherwise the programme's first."""
+    """The id of the card's usage group. By default, the group is unchanged if the programme allows the group.
+    Otherwise, the default is the programme's first usage group.
+    """
     card_design_id: Id | None = None
-    """The card's design; by default unchanged if the programme allows it, otherwise the programme's first."""
+    """The id of the card's design. By default, the design is unchanged if the programme allows the design. Otherwise,
+    the default is the programme's first design.
+    """
     risk_rules_group_id: Id | None = None
-    """The card's risk rule group; by default unchanged if the programme allows it, otherwise the programme's first."""
+    """The id of the card's risk rule group. By default, the group is unchanged if the programme allows the group.
+    Otherwise, the default is the programme's first risk rule group.
+    """
     card_name_line_3: ANS[3, 26]
     card_name_line_4: ANS[2, 50] | None = None
-    """Second embossed line."""
+    """The second embossed line."""
     auto_conversion: Flag | None = None
-    """Whether transactions in currencies without an account are charged to the default account, or declined; unchanged
-    when absent.
+    """Whether transactions in currencies without an account are charged to the default account instead of being
+    declined. If the field is absent, the setting does not change.
     No example.
     """
 
@@ -271,15 +283,15 @@ class ActivateCard(Request):
 
     card_id: Id
     card_request_id: Id | None = None
-    """The card's latest order."""
+    """The id of the card's latest order."""
     card_pan: Digits[16, 19] | None = None
-    """The number; must match the card's."""
+    """The card number, which must match the card."""
     card_cvc2: Digits[3] | None = None
-    """The CVC2; must match the card's. Example: ``"482"``."""
+    """The CVC2, which must match the card. Example: ``"482"``."""
     card_expiration_year: N[4] | None = None
-    """The year of expiry; must match the card's. Example: ``2029``."""
+    """The year of expiry, which must match the card. Example: ``2029``."""
     card_expiration_month: Range[1, 12] | None = None
-    """The month of expiry; must match the card's. Example: ``11``."""
+    """The month of expiry, which must match the card. Example: ``11``."""
 
 
 class AssignCardToFeesGroup(Request):
@@ -313,7 +325,7 @@ class ChangeCardSchemeAccountUpdatesStatus(Request):
 
 
 class ChangeCardStatus(Request):
-    """changeCardStatus: change the status of an activated card; B is final."""
+    """changeCardStatus: change the status of an activated card. Status B is final."""
 
     card_id: Id
     status: fields.CardStatusToSet
@@ -321,7 +333,7 @@ class ChangeCardStatus(Request):
     reason_code: fields.ReasonCode | None = None
     """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note. Example: ``"Requested by telephone"``."""
+    """A note on the status change. Example: ``"Requested by telephone"``."""
 
 
 class SetPin(Request):
@@ -342,18 +354,18 @@ class GetDesign(Request):
     """getDesign: list the designs of a card programme."""
 
     program_id: Id
-    """The card programme. Example: ``101``."""
+    """The card programme's id. Example: ``101``."""
 
 
 class AuthenticationConfirm(Request):
-    """authenticationConfirm: submit the cardholder's answer to a 3-D Secure request."""
+    """authenticationConfirm: submit the cardholder's response to a 3-D Secure request."""
 
     auth_request_id: Id
-    """The 3-D Secure request. Example: ``100000066``."""
+    """The 3-D Secure request's id. Example: ``100000066``."""
     confirmation_status: fields.ConfirmationStatus
     """The cardholder's response."""
     oob_auth_method: N[1, 2]
-    """How the cardholder was authenticated, in your own numbering. Example: ``1``."""
+    """The method by which the cardholder was authenticated, as a number of your choice. Example: ``1``."""
     validation_value: ANS[1, 8] | None = None
     """The value sent to the cardholder. Example: ``"730214"``."""
 
@@ -371,13 +383,13 @@ class CreateCardAcsMerchantWhitelistRule(Request):
     """The rule's name. Example: ``"Shops around the corner"``."""
     card_id: Id
     acquirer_bin_merchant_id: fields.Pairs | None = None
-    """Merchants: pairs of acquirer BIN and merchant id."""
+    """The merchants, as pairs of acquirer BIN and merchant id."""
     mcc: fields.Mccs | None = None
-    """Merchant category codes. Example: ``"5411,5812"``."""
+    """The merchant category codes. Example: ``"5411,5812"``."""
     merchant_country_ison: fields.Countries | None = None
-    """Merchants' countries. Example: ``"276,826"``."""
+    """The countries of the merchants. Example: ``"276,826"``."""
     merchant_name: fields.Merchants | None = None
-    """Merchants' names."""
+    """The names of the merchants."""
     rule_code: ANS[1, 36] | None = None
     """Your own reference, unique among your rules. Example: ``"5b0f1f0e-6b7b-4a0a-9d34-2f4c1f0a7e11"``."""
     maximum_amount: N[1, 15] | None = None

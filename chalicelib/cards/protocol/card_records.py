@@ -19,7 +19,7 @@ PLAIN, MASKED, ENCRYPTED, ABSENT = MODES = ("plain", "masked", "encrypted", "abs
 
 MINIMUM_KEY_BITS = 3072
 LONGEST_BYTES = MINIMUM_KEY_BITS // 8 - 2 * 32 - 2
-"""UTF-8 bytes that the smallest key can encrypt (RSA-OAEP with SHA-256): 318."""
+"""The maximum number of UTF-8 bytes that the smallest key can encrypt (RSA-OAEP with SHA-256), which is 318."""
 
 ANSWERED: Mapping[str, CardField] = {
     "pan": "pan",
@@ -31,9 +31,9 @@ ANSWERED: Mapping[str, CardField] = {
 }
 """Response members and their card data fields. An expiry consists of year and month."""
 EXPIRING_MEMBERS = tuple(member for member, field in ANSWERED.items() if field != "expiry")
-"""Members removed from a stored response after a day."""
+"""The members that are removed from a stored response after a day."""
 EMPTY_LATER = {"acs_password": ""}
-"""The mandatory ones of these members, which stay with an empty value."""
+"""The mandatory members of ``EXPIRING_MEMBERS``, which are replaced with an empty value instead of being removed."""
 
 
 class Expiration(Answer):
@@ -46,16 +46,16 @@ class Expiration(Answer):
 
 
 class CreatedCard(Answer):
-    """The new card; ``account_id`` is the account in the first currency."""
+    """The new card. ``account_id`` is the id of the account in the first currency."""
 
     card_id: Id
-    """The card. Example: ``100000033``."""
+    """The card's id. Example: ``100000033``."""
     card_request_id: Id
-    """The card's latest order; changes with each reissue. Example: ``100000041``."""
+    """The id of the card's latest order, which changes with each reissue. Example: ``100000041``."""
     holder_id: Id
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
     account_id: Id
-    """The account of the first currency. Example: ``100000025``."""
+    """The id of the account in the first currency. Example: ``100000025``."""
     pan: str | None
     """The card's number. Example: ``"2223000048410010"``."""
     pin: str | None
@@ -63,9 +63,10 @@ class CreatedCard(Answer):
     cvc2: str | None
     """The code on the card's back. Example: ``"482"``."""
     expiration: Expiration | None
-    """The end of the month in which the card expires."""
+    """The month at the end of which the card expires."""
     acs_password: str
-    """The 3-D Secure password; empty if the credential may not read it, and in repeats after 24 hours.
+    """The 3-D Secure password. The value is empty if the credential may not read the password, and in responses to
+    duplicate requests after 24 hours.
     Example: ``"Meadow-42-Lantern"``.
     """
 
@@ -75,39 +76,39 @@ class ReissuedCard(CreatedCard):
 
 
 class CardNumber(Answer):
-    """A card's number: plain, masked or encrypted."""
+    """A card's number in plain, masked or encrypted form."""
 
     pan: str
 
 
 class Cvc2(Answer):
-    """The code on the card's back: plain or encrypted."""
+    """The code on the card's back, in plain or encrypted form."""
 
     cvc2: str
 
 
 class Pin(Answer):
-    """The PIN: plain or encrypted; empty for a virtual card."""
+    """The PIN in plain or encrypted form. The PIN is empty for a virtual card."""
 
     pin: str
 
 
 class AcsPassword(Answer):
-    """The 3-D Secure password: plain or encrypted."""
+    """The 3-D Secure password in plain or encrypted form."""
 
     acs_password: str
     """The 3-D Secure password."""
 
 
 class CardStatusAnswer(Answer):
-    """A card's status, and the reason for its last change."""
+    """A card's status, and the reason for the last status change."""
 
     card_status: fields.CardStatus
     """The card's status. Example: ``"T"``."""
     reason_code: fields.ReasonCode | None
     """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None
-    """A note. Example: ``"Requested by telephone"``."""
+    """A note on the status change. Example: ``"Requested by telephone"``."""
 
 
 class CardDetails(Answer):
@@ -116,21 +117,21 @@ class CardDetails(Answer):
     card_id: Id
     holder_id: Id
     primary_account_id: Id
-    """The card's first account. Example: ``100000025``."""
+    """The id of the card's first account. Example: ``100000025``."""
     virtual: fields.KindOfCard
     """Whether the card is virtual."""
     program_id: Id
-    """The card programme. Example: ``101``."""
+    """The card programme's id. Example: ``101``."""
     reference_number: AN[1, 50] | None
     """Your own reference. Example: ``"ORDER2026117"``."""
     invalid_pin_tries: N[1, 2]
-    """The number of incorrect PIN entries since the last correct one. Example: ``0``."""
+    """The number of incorrect PIN entries since the last correct entry. Example: ``0``."""
     invalid_pin_tries_max_limit: N[1, 2]
-    """The number of incorrect entries that blocks the PIN. Example: ``3``."""
+    """The number of incorrect entries after which the PIN is blocked. Example: ``3``."""
     product_id: Id
-    """The product. Example: ``11``."""
+    """The product's id. Example: ``11``."""
     sub_product_id: Id
-    """The product's sub-product. Example: ``1``."""
+    """The sub-product's id. Example: ``1``."""
     status: fields.CardStatus
     """The card's status. Example: ``"A"``."""
     status_change_reason_code: fields.ReasonCode | None
@@ -142,7 +143,7 @@ class CardDetails(Answer):
     default_currency_ison: CurrencyIson
     """The currency of the card's default account. Example: ``978``."""
     country_ison: CountryIson
-    """The country. Example: ``276``."""
+    """The country as a numeric ISO 3166-1 code. Example: ``276``."""
     service_code: N[1, 3]
     """The service code of the card's chip. Example: ``201``."""
     fees_group_id: Id | None
@@ -152,33 +153,33 @@ class CardDetails(Answer):
     usages_group_id: Id | None
     """The card's usage group. Example: ``601``."""
     risk_group_id: Id | None
-    """The risk rule group. Example: ``401``."""
+    """The risk rule group's id. Example: ``401``."""
     card_design_id: Id
-    """The design. Example: ``21``."""
+    """The design's id. Example: ``21``."""
     name_line_3: ANS[3, 26] | None
-    """First embossed line. Example: ``"ADA OKAFOR"``."""
+    """The first embossed line. Example: ``"ADA OKAFOR"``."""
     name_line_4: ANS[2, 50] | None
-    """Second embossed line."""
+    """The second embossed line."""
     expiry_month: int | str | None
-    """The month of expiry; absent if the credential may not read it. Example: ``11``."""
+    """The month of expiry, absent if the credential may not read the expiry. Example: ``11``."""
     expiry_year: int | str | None
-    """The year of expiry; absent if the credential may not read it. Example: ``2029``."""
+    """The year of expiry, absent if the credential may not read the expiry. Example: ``2029``."""
     participating: Flag
     """Whether the card participates in the scheme's account updates. Example: ``1``."""
 
 
 class Design(Answer):
-    """A card design, with its name under both of the specification's member names."""
+    """A card design. The design's name is returned under two member names, as in the specification."""
 
     card_design_id: Id
     card_design_name: ANS[1, 100]
     """The design's name. Example: ``"Plain Blue"``."""
     name: ANS[1, 100]
-    """Same as ``card_design_name``. Example: ``"Plain Blue"``."""
+    """The same value as ``card_design_name``. Example: ``"Plain Blue"``."""
 
 
 class WhitelistRule(Answer):
     """The new whitelist rule."""
 
     rule_id: Id
-    """The rule. Example: ``100000058``."""
+    """The rule's id. Example: ``100000058``."""

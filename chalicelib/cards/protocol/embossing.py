@@ -7,17 +7,17 @@ from unicodedata import combining, normalize
 from chalicelib.foundation.search_text import UNDECOMPOSED_LETTERS
 
 BUREAU_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 '-.,\u00b7"
-"""The characters that a bureau prints unless its programme names others."""
+"""The characters that a card bureau prints unless the card programme specifies other characters."""
 TRACK_SEPARATORS = "^/%?"
-"""Control characters of magnetic track 1 (ISO/IEC 7813), which no text on a card may have."""
+"""The control characters of magnetic track 1 (ISO/IEC 7813), which are not allowed in any text on a card."""
 
 _APOSTROPHES = str.maketrans("\u2019\u02bc", "''")
 
 
 def is_printable(text: str, characters: str) -> bool:
-    """Whether a bureau that prints ``characters``, in either case, prints ``text``.
+    """Whether a bureau can print ``text`` if the bureau can print ``characters`` in upper and lower case.
 
-    A letter with diacritics is printed if the bureau prints the letter without them.
+    A letter with diacritics is printable if the letter without diacritics is printable.
     """
     allowed, last = frozenset(characters.casefold()), ""
     for character in normalize("NFC", text.translate(_APOSTROPHES)):
@@ -30,7 +30,7 @@ def is_printable(text: str, characters: str) -> bool:
 
 
 def _fold_letter(character: str) -> str:
-    """A letter without diacritics, in lower case; another character as it is."""
+    """Return a letter in lower case without diacritics. Other characters are returned unchanged."""
     if not character.isalpha():
         return character
     letters = normalize("NFD", character).casefold()

@@ -1,9 +1,9 @@
-"""The card API's field types, in the specification's notation, so that a message reads like its table there.
+"""The card API's field types, in the specification's notation, so that a message is declared as in its specification.
 
-``N[1, 20]`` is a number of 1 to 20 digits, ``N[4]`` of exactly four; ``Digits[3]`` is the same but keeps leading zeros.
-``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` printable text, ``AS[1, 50]`` letters, spaces and the
-punctuation of names. ``ExtList[Id]`` is a list value. Enumerated fields take their values from ``values``, ``schemes``
-or a state table.
+``N[1, 20]`` is a number of 1 to 20 digits, and ``N[4]`` is a number of exactly four digits. ``Digits[3]`` is a number
+of three digits with leading zeros retained. ``AN[1, 10]`` is ASCII letters and digits, ``ANS[1, 100]`` is printable
+text, and ``AS[1, 50]`` is letters, spaces and the punctuation of names. ``ExtList[Id]`` is a list value. Enumerated
+fields take their values from ``values``, ``schemes`` or a state table.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ ENTRIES = 10
 PAGE = 100
 """The maximum number of entries per page."""
 OBJECT_BYTES = 2000
-"""The maximum size of a free-form object in bytes. A page of them must fit into the item stored for repeats."""
+"""The maximum size of a free-form object in bytes. A page of free-form objects must fit into the item that is stored
+for duplicate requests.
+"""
 LIST_CHARACTERS = 65536
 """The maximum length of a list in characters."""
 
@@ -99,9 +101,9 @@ N = Notation(int, IntegerRule, exact=True)
 Digits = Notation(str, NumericIdRule, exact=True)
 Range = Notation(int, RangeRule)
 ExtList = Notation(Any, lambda entry: ListRule(rule_of(entry), ENTRIES))
-"""A list value: an array, a comma-separated string, or a single value; ``None`` if empty."""
+"""A list value: an array, a comma-separated string, or a single value. An empty list is ``None``."""
 Beside = Notation(Any, lambda entry: ListRule(rule_of(entry), ENTRIES, different=False))
-"""A list parallel to another list; entries may repeat."""
+"""A list with one entry for each entry of another list. Duplicate entries are allowed."""
 
 FLAG = {0: "no", 1: "yes"}
 Id = Annotated[int, IntegerRule(20)]
@@ -151,7 +153,7 @@ Quoted local parts and bracketed address literals are rejected.
 
 
 def _read_ipv4(text: str) -> str | None:
-    """Return a dotted decimal address without leading zeros; ``None`` for any other text."""
+    """Return a dotted decimal address without leading zeros, or ``None`` for any other text."""
     try:
         return str(IPv4Address(text))
     except AddressValueError:
@@ -168,7 +170,9 @@ def _form(
     format: str = "",
     description: str = "",
 ) -> FormRule:
-    """The rule of a form that is ``called`` so, in messages and, unless it has a description, in JSON Schema."""
+    """Return the rule of a text format. Messages use the name ``called``, and JSON Schema uses ``description`` or this
+    name.
+    """
     schema = {"pattern": pattern, "description": description or capitalize(called), "examples": [example]}
     shortest, longest = lengths
     return FormRule(read, schema, f"must be {called}", longest, shortest, characters, format=format)
@@ -188,12 +192,14 @@ Iban = Annotated[
         description="An IBAN, without spaces",
     ),
 ]
-"""An IBAN; lower-case letters are converted to upper case."""
+"""An IBAN. Lower-case letters are converted to upper case."""
 _BRITISH_NUMBER = re.compile("[0-9]{6,8}")
 
 
 def _read_british_number(text: str) -> str | None:
-    """Return the eight digits of a British account number; one of six or seven gets leading zeros (Pay.UK)."""
+    """Return the eight digits of a British account number. A number of six or seven digits gets leading zeros
+    (Pay.UK).
+    """
     return text.zfill(8) if _BRITISH_NUMBER.fullmatch(text) else None
 
 
@@ -222,7 +228,7 @@ _COUNTRY = "[0-9]{1,3}"
 
 
 def _read_country(text: str) -> str | None:
-    """Return a country code padded with zeros to three digits; ``None`` if it is unknown."""
+    """Return a country code padded with zeros to three digits, or ``None`` if the country is unknown."""
     return f"{int(text):03}" if re.fullmatch(_COUNTRY, text) and int(text) in country_numbers() else None
 
 

@@ -46,16 +46,16 @@ HOLDER_CONDITIONS: tuple[Condition, ...] = (
 
 
 class WithHolder(Request):
-    """The holder block: the id of an existing holder, or the fields of a new one."""
+    """The holder block: the id of an existing holder, or the fields of a new holder."""
 
     holder_id: Id | None = None
-    """An existing holder; without it the holder block describes a new one. No example."""
+    """The id of an existing holder. If the field is absent, the holder block describes a new holder. No example."""
     holder_title: ANS[1, 7] | None = None
     """The holder's title. Example: ``"Ms"``."""
     holder_type: HolderType | None = None
-    """The type of holder; personal when absent. Example: ``"0"``."""
+    """The type of holder, by default personal. Example: ``"0"``."""
     holder_access_level: Level | None = None
-    """The new holder's access level; default: the programme's."""
+    """The new holder's access level, by default the programme's access level."""
     holder_business_name: ANS[1, 50] | None = None
     """The business's name."""
     holder_first_name: AS[1, 50] | None = None
@@ -63,15 +63,15 @@ class WithHolder(Request):
     holder_last_name: AS[1, 50] | None = None
     """The last name. Example: ``"Okafor"``."""
     holder_address_line_1: ANS[1, 100] | None = None
-    """First line of the address. Example: ``"Lindenallee 12"``."""
+    """The first line of the address. Example: ``"Lindenallee 12"``."""
     holder_address_line_2: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     holder_address_line_3: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     holder_address_line_4: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     holder_country_ison: CountryIson | None = None
-    """The country. Example: ``276``."""
+    """The country as a numeric ISO 3166-1 code. Example: ``276``."""
     holder_zipcode: ANS[1, 9] | None = None
     """The postal code. Example: ``"10115"``."""
     holder_city: ANS[1, 50] | None = None
@@ -79,7 +79,7 @@ class WithHolder(Request):
     holder_state: ANS[1, 50] | None = None
     """The state or county."""
     holder_phone_number: Phone | None = None
-    """The telephone number, digits only. Example: ``"4930901820"``."""
+    """The telephone number, which contains only digits. Example: ``"4930901820"``."""
     holder_email: Email | None = None
     """The email address. Example: ``"ada.okafor@example.com"``."""
     holder_date_of_birth: Day | None = None
@@ -101,12 +101,12 @@ class WithHolder(Request):
 
 
 HOLDER_BLOCK = tuple(name for name in WithHolder.model_fields if name not in ("access_level", "holder_id"))
-"""Fields of a new holder in createAccount and createCard; ignored if ``holder_id`` is present."""
+"""The fields of a new holder in createAccount and createCard, which are ignored if ``holder_id`` is present."""
 HOLDER_IGNORED = (Ignores(frozenset(HOLDER_BLOCK), if_given("holder_id")),)
 
 
 class HolderFields(Request):
-    """The fields that createHolder and updateHolder share."""
+    """The fields that createHolder and updateHolder have in common."""
 
     business_name: ANS[1, 50] | None = None
     """The business's name."""
@@ -117,13 +117,13 @@ class HolderFields(Request):
     last_name: AS[1, 50]
     """The last name. Example: ``"Okafor"``."""
     address_line_1: ANS[1, 100]
-    """First line of the address. Example: ``"Lindenallee 12"``."""
+    """The first line of the address. Example: ``"Lindenallee 12"``."""
     address_line_2: ANS[1, 100] | None = None
-    """Further line of the address. Example: ``"Hinterhaus"``."""
+    """A further line of the address. Example: ``"Hinterhaus"``."""
     address_line_3: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     address_line_4: ANS[1, 100] | None = None
-    """Further line of the address."""
+    """A further line of the address."""
     zip_code: ANS[1, 9]
     """The postal code. Example: ``"10115"``."""
     city: ANS[1, 50]
@@ -131,9 +131,9 @@ class HolderFields(Request):
     state: ANS[1, 50] | None = None
     """The state or county. Example: ``"Berlin"``."""
     phone_number: Phone
-    """The telephone number, digits only. Example: ``"4930901820"``."""
+    """The telephone number, which contains only digits. Example: ``"4930901820"``."""
     country_ison: CountryIson | None = None
-    """The country. Example: ``276``."""
+    """The country as a numeric ISO 3166-1 code. Example: ``276``."""
     holder_limit_group_id: Id
     email: Email | None = None
     """The email address. Example: ``"ada.okafor@example.com"``."""
@@ -146,7 +146,7 @@ class HolderFields(Request):
     kyc_completion_level: N[1] | None = None
     kyc_document_expiration_date: Day | None = None
     additional_charset_id: N[1, 10] | None = None
-    """Additional characters allowed in names; stored only."""
+    """The additional characters allowed in names. The value is stored but not used."""
     holder_locale: AS[1, 15] | None = None
 
 
@@ -161,47 +161,49 @@ class CreateHolder(HolderFields):
 
 
 class UpdateHolder(HolderFields):
-    """updateHolder: replace the mandatory fields. Absent optional fields are kept; ``null`` clears them."""
+    """updateHolder: replace the mandatory fields. An absent optional field is unchanged, and ``null`` clears an
+    optional field.
+    """
 
     emptied: ClassVar = frozenset(
         name for name, field in HolderFields.model_fields.items() if not field.is_required()
     ) - {"access_level", "business_name"}
 
     holder_id: Id
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
 
     """Inherited ``country_ison``: The country; ignored if the programme forbids changing it."""
 
 
 class GetHolder(Request):
-    """getHolder: get a holder by its id, by a card, or by both."""
+    """getHolder: get a holder by holder id, by card id, or by both."""
 
     conditions: ClassVar = (NeedsOne(("holder_id", "card_id")),)
 
     holder_id: Id | None = None
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
     card_id: Id | None = None
-    """A card of the holder."""
+    """The id of one of the holder's cards."""
 
 
 class GetHolderAccounts(Request):
-    """getHolderAccounts: list a holder's accounts, as far as the caller's level can see them."""
+    """getHolderAccounts: list a holder's accounts that are visible at the caller's access level."""
 
     holder_id: Id
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
 
 
 class HolderRecord(Answer):
     """A holder. An ``email`` or ``ip_address`` stored before validation was introduced may be malformed."""
 
     id: Id
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
     title: ANS[1, 7] | None
     """The holder's title."""
     holder_type: HolderTypeWord
     """The type of holder."""
     access_level: Level
-    """The minimum access level that can see the holder. Example: ``0``."""
+    """The minimum access level required to see the holder. Example: ``0``."""
     business_name: ANS[1, 50] | None
     """The business's name."""
     first_name: AS[1, 50]
@@ -209,15 +211,15 @@ class HolderRecord(Answer):
     last_name: AS[1, 50]
     """The last name."""
     address_line_1: ANS[1, 100]
-    """First line of the address."""
+    """The first line of the address."""
     address_line_2: ANS[1, 100] | None
-    """Further line of the address."""
+    """A further line of the address."""
     address_line_3: ANS[1, 100] | None
-    """Further line of the address."""
+    """A further line of the address."""
     address_line_4: ANS[1, 100] | None
-    """Further line of the address."""
+    """A further line of the address."""
     country_ison: CountryIson | None
-    """The country."""
+    """The country as a numeric ISO 3166-1 code."""
     zip_code: ANS[1, 9]
     """The postal code."""
     city: ANS[1, 50]
@@ -225,7 +227,7 @@ class HolderRecord(Answer):
     state: ANS[1, 50] | None
     """The state or county."""
     phone_number: Phone
-    """The telephone number, digits only."""
+    """The telephone number, which contains only digits."""
     email: ANS[6, 100] | None
     """The email address."""
     date_of_birth: Day | None
@@ -241,7 +243,7 @@ class HolderRecord(Answer):
     kyc_document_expiration_date: Day | None
     """The expiry date of the identity document."""
     additional_charset_id: N[1, 10] | None
-    """Additional characters allowed in names; stored only."""
+    """The additional characters allowed in names. The value is stored but not used."""
     holder_limit_group_id: Id | None
     """The holder's limit group."""
     holder_locale: AS[1, 15] | None

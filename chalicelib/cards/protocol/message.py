@@ -1,7 +1,7 @@
 """Models of requests and responses, with conditions between fields declared as data.
 
-Reading a request drops ignored fields, validates each field by its type, evaluates the conditions on the remaining
-fields, and reports all problems at once, in the order of the model's fields.
+When a request is read, ignored fields are dropped, each field is validated by its type, and the conditions on the
+remaining fields are evaluated. All problems are reported together, in the order of the model's fields.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,16 +19,16 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 R = TypeVar("R", bound="Request")
 T = TypeVar("T")
 NULL = "null"
-"""Marks the type of a response member that may be ``null``."""
+"""The marker for the type of a response member that may be ``null``."""
 Members = Mapping[str, Any]
 
 Check = Callable[[Members], Iterator[Problem]]
-"""Yields problems in combinations of valid fields; receives the parsed values."""
+"""A function that takes the parsed values and yields problems in combinations of valid fields."""
 
 ENVELOPE = frozenset(("access_key", "access_api_id", "access_api_key", "action", "api_version", "request_reference_id"))
-"""Members of every request, in addition to ``access_level`` and the action's fields."""
+"""The members of every request, in addition to ``access_level`` and the action's fields."""
 _MEMBERS = 200
-"""The maximum number of request members, well above the largest action."""
+"""The maximum number of request members, which is well above the number that any action needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ def if_absent(field: str) -> When:
 
 
 def if_equal(field: str, value: int, default: int = 0) -> When:
-    """A premise that a number equals ``value``; an absent field counts as ``default``."""
+    """Return the premise that a number equals ``value``. An absent field counts as ``default``."""
     return When(field, value, default=default)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """``fields`` are required if all premises in ``when`` hold."""
+    """A condition: ``fields`` are required if all premises in ``when`` are true."""
 
     fields: tuple[str, ...]
     when: tuple[When, ...]
@@ -79,7 +79,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class NeedsOne:
-    """At least one of ``fields`` is required."""
+    """A condition: at least one of ``fields`` is required."""
 
     fields: tuple[str, ...]
 
@@ -90,7 +90,7 @@ class NeedsOne:
 
 @dataclass(frozen=True, slots=True)
 class Excludes:
-    """``field`` and ``other`` are mutually exclusive."""
+    """A condition: ``field`` and ``other`` are mutually exclusive."""
 
     field: str
     other: str
@@ -105,7 +105,7 @@ Condition = Needs | NeedsOne | Excludes
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """``fields`` are ignored if ``when`` holds."""
+    """A condition: ``fields`` are ignored if the premise ``when`` is true."""
 
     fields: frozenset[str]
     when: When
@@ -113,7 +113,9 @@ class Ignores:
 
 @dataclass(frozen=True, slots=True)
 class Late(Ignores):
-    """If ``when`` holds, problems in ``fields`` are reported only after the stored record has been read."""
+    """A condition: if the premise ``when`` is true, problems in ``fields`` are reported only after the stored record
+    has been read.
+    """
 
     def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
         """Return the ``problems`` to report later."""
@@ -123,28 +125,30 @@ class Late(Ignores):
 class Request(Message):
     """The fields of an action.
 
-    All actions accept ``access_level``: the highest level that a read can see, or the level of a new record.
+    All actions accept ``access_level``, which is the highest level that a read can see, or the level of a new record.
     """
 
     conditions: ClassVar[tuple[Condition, ...]] = ()
     ignored: ClassVar[tuple[Ignores, ...]] = ()
     emptied: ClassVar[frozenset[str]] = frozenset()
-    """Fields that ``null`` clears; in other fields null counts as absent."""
+    """The fields that ``null`` clears. In other fields, ``null`` counts as absent."""
     late: ClassVar[Late | None] = None
     further: ClassVar[tuple[Check, ...]] = ()
-    """Checks on combinations of valid fields."""
+    """The additional checks on combinations of valid fields."""
     lists: ClassVar[tuple[str, ...]] = ()
-    """List fields used in conditions."""
+    """The list fields that are used in conditions."""
 
     _problems: tuple[Problem, ...] = PrivateAttr(())
     _nulls: tuple[str, ...] = PrivateAttr(())
 
     access_level: Level | None = None
-    """For reads, the highest level of visible records; for creations, the record's own level."""
+    """For reads, the highest access level of visible records. For actions that create a record, the access level of the
+    new record.
+    """
 
     @classmethod
     def read_fields(cls: type[R], body: Members) -> R:
-        """Read the action's fields from a request body. Raises: Refused, naming every invalid field."""
+        """Read the action's fields from a request body. Raises: Refused, with the names of all invalid fields."""
         if len(body) > _MEMBERS:
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._read_members(body)
@@ -179,7 +183,7 @@ class Request(Message):
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Deferred problems; they do not apply if the stored record makes their fields irrelevant."""
+        """The deferred problems. A problem does not apply if the stored record makes the field irrelevant."""
         return self._problems
 
     @property
@@ -189,7 +193,7 @@ class Request(Message):
 
     @classmethod
     def _read_members(cls, body: Members) -> tuple[dict[str, Any], list[str]]:
-        """Return the members to validate and the names of null fields; unknown members are always validated."""
+        """Return the members to validate and the names of null fields. Unknown members are always validated."""
         fields = cls.model_fields
         nulls = [name for name, value in body.items() if value is None and name in fields]
         members = {
@@ -204,7 +208,7 @@ class Request(Message):
 
     @classmethod
     def _unmet_conditions(cls, members: Members, faulty: set[str]) -> list[Problem]:
-        """Return the unmet conditions, except on fields that are already ``faulty``."""
+        """Return the unmet conditions, except for fields that are already ``faulty``."""
         empty = [name for name in cls.lists if _is_empty_list(members.get(name))]
         here = {name: value for name, value in members.items() if name not in empty}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
@@ -228,7 +232,9 @@ def _is_empty_list(value: Any) -> bool:
 
 
 def _sort_problems(model: type[Request], problems: list[Problem]) -> list[Problem]:
-    """Sort problems by field in the specification's order: the action's own fields, then those of its blocks."""
+    """Sort problems by field in the specification's order, which is the action's own fields, then the fields of the
+    action's blocks.
+    """
     own = [name for name in model.__annotations__ if name in model.model_fields]
     places = {name: place for place, name in enumerate(dict.fromkeys([*own, *model.model_fields]))}
     return sorted(problems, key=lambda problem: places.get(problem.field.partition(".")[0], len(places)))

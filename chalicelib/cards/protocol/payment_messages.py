@@ -27,29 +27,29 @@ class _Assignment(Request):
     epm_method_id: fields.EpmMethod
     """The payment method. Example: ``2``."""
     currency_ison: CurrencyIson
-    """The address's currency: that of the method."""
+    """The address's currency, which is the currency of the payment method."""
     country_ison: CountryIson | None = None
-    """The address's country; default: the holder's. Example: ``276``."""
+    """The address's country, by default the holder's country. Example: ``276``."""
     card_id: Id | None = None
-    """A card of the account, recorded in transactions; its limits also apply."""
+    """The id of one of the account's cards. The card is recorded in transactions, and the card's limits also apply."""
     account_name: ANS[1, 70] | None = None
-    """The account name shown to other parties; default: the holder's name. Example: ``"Ada Okafor"``."""
+    """The account name shown to other parties, by default the holder's name. Example: ``"Ada Okafor"``."""
     risk_score: N[1, 20] | None = None
-    """Your own assessment; stored."""
+    """Your own risk assessment, which is stored."""
 
 
 class AssignExternalPaymentAddress(_Assignment):
-    """assignExternalPaymentAddress: have the provider open an address for a holder's account."""
+    """assignExternalPaymentAddress: open an address for a holder's account at the provider."""
 
     account_id: Id
-    """The account. Example: ``100000025``."""
+    """The account's id. Example: ``100000025``."""
 
 
 class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
-    """assignExternalPaymentAddressForSpecialAccount: have the provider open an address for a special account."""
+    """assignExternalPaymentAddressForSpecialAccount: open an address for a special account at the provider."""
 
     special_account_id: Id
-    """The special account. Example: ``802``."""
+    """The special account's id. Example: ``802``."""
 
     """Inherited ``country_ison``: The address's country; default: the special account's."""
     """Inherited ``card_id``: A card to record in transactions."""
@@ -59,10 +59,12 @@ class AssignExternalPaymentAddressForSpecialAccount(_Assignment):
 
 
 class CancelExternalPaymentMandate(Request):
-    """cancelExternalPaymentMandate: cancel a mandate. Its pending direct debits are rejected at their cut-off."""
+    """cancelExternalPaymentMandate: cancel a mandate. The mandate's pending direct debits are rejected at their
+    cut-off.
+    """
 
     epm_mandate_id: Id
-    """The mandate. Example: ``100000108``."""
+    """The mandate's id. Example: ``100000108``."""
     reason: fields.ReasonCode
     """Why. Example: ``2``."""
 
@@ -71,16 +73,16 @@ class ChangeDDExternalPaymentStatus(Request):
     """changeDDExternalPaymentStatus: before the cut-off, set whether a direct debit is to be paid."""
 
     epm_transaction_id: Id
-    """The direct debit. Example: ``100000090``."""
+    """The direct debit's id. Example: ``100000090``."""
     should_pay: Flag
     """Whether to pay the direct debit at its cut-off."""
     reason: fields.NumberedDebitReason
-    """The reason; stored if the direct debit is not to be paid. Example: ``4``."""
+    """The reason, which is stored if the direct debit is not to be paid. Example: ``4``."""
 
 
 class GetExternalPaymentAddress(Request):
     epm_address_id: Id
-    """The external payment address. Example: ``100000082``."""
+    """The external payment address's id. Example: ``100000082``."""
 
 
 class GetAccountExternalPaymentAddresses(Request):
@@ -90,7 +92,7 @@ class GetAccountExternalPaymentAddresses(Request):
 
 
 class ChangeExternalPaymentAddressStatus(Request):
-    """changeExternalPaymentAddressStatus: change an address's status; B is final."""
+    """changeExternalPaymentAddressStatus: change an address's status. Status B is final."""
 
     epm_address_id: Id
     status: fields.AddressStatus
@@ -98,7 +100,7 @@ class ChangeExternalPaymentAddressStatus(Request):
     reason_code: fields.ReasonCode | None = None
     """The reason for the status. Example: ``2``."""
     note: ANS[1, 255] | None = None
-    """A note. Example: ``"Requested by telephone"``."""
+    """A note on the status change. Example: ``"Requested by telephone"``."""
 
 
 def check_amount(members: Members) -> Iterator[Problem]:
@@ -119,15 +121,15 @@ class TransferToExternalPayment(Request):
 
     epm_address_id: Id
     destination_account_number: BritishAccountNumber | None = None
-    """The account number, for a UK address; leading zeros may be missing."""
+    """The account number for a UK address. Leading zeros can be omitted."""
     destination_account_name: ANS[1, 70]
     """The account holder's name. Example: ``"Lantern Books"``."""
     destination_iban: Iban | None = None
-    """The IBAN; for a UK address, it must be British. Example: ``"DE89370400440532013000"``."""
+    """The IBAN, which must be British for a UK address. Example: ``"DE89370400440532013000"``."""
     destination_sort_code: AN[6] | None = None
-    """The sort code, for a UK address."""
+    """The sort code for a UK address."""
     currency_ison: CurrencyIson
-    """The currency: the address's."""
+    """The currency, which must be the address's currency."""
     amount: N[1, 15]
     """The amount, in minor units. Example: ``2599``."""
     reference_number: ANS[1, 255] | None = None
@@ -135,27 +137,27 @@ class TransferToExternalPayment(Request):
     description: ANS[1, 255] | None = None
     """The transaction's description. Example: ``"Books"``."""
     note: ANS[1, 35] | None = None
-    """A note of yours; stored. No example."""
+    """Your own note, which is stored. No example."""
     withdrawal_purpose: N[1, 2] | None = None
-    """As agreed with the provider; stored."""
+    """A value agreed with the provider, which is stored."""
     receiver_type: N[1] | None = None
-    """As agreed with the provider; stored."""
+    """A value agreed with the provider, which is stored."""
     industry_id: N[1, 2] | None = None
-    """As agreed with the provider; stored."""
+    """A value agreed with the provider, which is stored."""
     schemes: ExtList[fields.Scheme] | None = None
-    """Schemes in order of preference: the first that accepts the amount is used. Default: FPS, then CHAPS, or SCTINST,
-    then SCT.
+    """The schemes in order of preference. The first scheme that accepts the amount is used. The default is FPS, then
+    CHAPS for a UK address, and SCTINST, then SCT for a SEPA address.
     Example: ``["SCTINST", "SCT"]``.
     """
 
 
 class InboundReturn(Request):
-    """inboundReturn: send back a payment in, except a Bacs direct credit."""
+    """inboundReturn: return an inbound payment, except a Bacs direct credit."""
 
     epm_transaction_id: Id
-    """The inbound payment."""
+    """The inbound payment's id."""
     reason: fields.ReasonCode | None = None
-    """The reason; required for SCTINST and SCT."""
+    """The reason, which is required for SCTINST and SCT."""
     reference: ANS[1, 255] | None = None
     """The reference for the other party."""
 
@@ -164,17 +166,17 @@ class DirectDebitReturn(Request):
     """directDebitReturn: reclaim a collected direct debit."""
 
     returned_epm_transaction_id: Id
-    """The direct debit. Example: ``100000090``."""
+    """The direct debit's id. Example: ``100000090``."""
     reason: fields.DirectDebitReason
-    """The reason; lower case is accepted. Example: ``"MD06"``."""
+    """The reason, in upper or lower case. Example: ``"MD06"``."""
     reference: ANS[1, 255] | None = None
 
 
 class DirectCreditReturn(Request):
-    """directCreditReturn: send back a Bacs direct credit."""
+    """directCreditReturn: return a Bacs direct credit."""
 
     epm_transaction_id: Id
-    """The inbound Bacs direct credit."""
+    """The id of the inbound Bacs direct credit."""
     return_reason_id: fields.ReasonCode | None = None
     """Why. Example: ``2``."""
     reference: ANS[1, 255] | None = None
@@ -184,9 +186,9 @@ class AddressRecord(Answer):
     """An external payment address, which receives payments and direct debits."""
 
     id: Id
-    """The external payment address. Example: ``100000082``."""
+    """The external payment address's id. Example: ``100000082``."""
     access_level: Level
-    """The minimum access level that can see the address. Example: ``0``."""
+    """The minimum access level required to see the address. Example: ``0``."""
     active: Flag
     """Whether the address is assigned and its status is A. Example: ``1``."""
     account_number: AN[1, 26] | None
@@ -196,7 +198,7 @@ class AddressRecord(Answer):
     sort_code: AN[6] | None
     """The sort code of a UK address."""
     bic: AN[8, 11] | None
-    """The bank's BIC of a SEPA address. Example: ``"CSWYDE2X"``."""
+    """The BIC of a SEPA address's bank. Example: ``"CSWYDE2X"``."""
     account_name: ANS[1, 101]
     """The account name shown to other parties."""
     direct_credit_enabled: Flag
@@ -212,23 +214,23 @@ class AddressRecord(Answer):
     epm_type_id: fields.EpmType
     """The type of account identifiers. Example: ``2``."""
     account_id: Id
-    """The address's account: a holder's or a special one."""
+    """The id of the address's account, which is a holder's account or a special account."""
     account_type: fields.AccountType
     """The type of account."""
     card_id: Id | None
-    """The card specified when the address was assigned."""
+    """The id of the card that was specified when the address was assigned."""
     holder_id: Id | None
-    """The holder. Example: ``100000017``."""
+    """The holder's id. Example: ``100000017``."""
     currency_ison: CurrencyIson
-    """The currency. Example: ``978``."""
+    """The currency as a numeric ISO 4217 code. Example: ``978``."""
     country_ison: CountryIson
-    """The country."""
+    """The country as a numeric ISO 3166-1 code."""
     assignment_state: fields.AssignmentState
     """The state of the assignment at the provider."""
 
 
 class AddressWithStatus(AddressRecord):
-    """An external payment address with its status, and the reason for its last change."""
+    """An external payment address with its status, and the reason for the last status change."""
 
     status: fields.AddressStatus
     """The address's status. Example: ``"A"``."""
@@ -239,7 +241,7 @@ class AddressWithStatus(AddressRecord):
 
 
 class OwnBankAccount(Answer):
-    """The address of this service in a payment; missing numbers are empty strings."""
+    """The address of this service in a payment. Missing numbers are empty strings."""
 
     id: Id
     account_number: str
@@ -251,7 +253,7 @@ class OwnBankAccount(Answer):
     sort_code: str
     """The sort code of a UK address."""
     bic: str
-    """The bank's BIC of a SEPA address."""
+    """The BIC of a SEPA address's bank."""
 
 
 class OtherBankAccount(Answer):
@@ -270,17 +272,16 @@ class OtherBankAccount(Answer):
 
 
 class TransferRecord(Answer):
-    """A payment submitted to the provider. Amounts are in minor units; ``created_at`` is Unix seconds as a digit
-    string.
+    """A payment submitted to the provider. Amounts are in minor units. ``created_at`` is in Unix seconds, as a string
+    of digits.
     """
 
     id: Id | None
-    """The external payment; for a return, the return itself. Example: ``100000090``."""
+    """The id of the external payment. A return has its own id. Example: ``100000090``."""
     external_transaction_reference: N[1, 15] | None
     """The provider's own reference number. Example: ``9100000090``."""
     settlement_amount: int
-    """The amount in the account's currency, in minor units, including a conversion fee if it is blended, but no other
-    fees.
+    """The amount in the account's currency, in minor units. A blended conversion fee is included, but no other fees.
     Example: ``2599``.
     """
     settlement_currency: CurrencyIson
@@ -288,25 +289,29 @@ class TransferRecord(Answer):
     instructed_amount: int
     """The amount transferred, in minor units. Example: ``2599``."""
     instructed_currency: CurrencyIson
-    """The currency of the transfer: the address's. Example: ``978``."""
+    """The currency of the transfer, which is the address's currency. Example: ``978``."""
     transaction_id: Id | None
-    """The account's transaction, once it is booked. Example: ``100000116``."""
+    """The id of the account's transaction, absent until the transaction is booked. Example: ``100000116``."""
     trans_link: AN[1, 36] | None
-    """Links the payment's transaction, its fees and its return; present once booked. Example: ``"E00100000090"``."""
+    """The identifier that links the payment's transaction, fees and return, absent until the payment is booked.
+    Example: ``"E00100000090"``.
+    """
     source_bank_account_address: list[OwnBankAccount] | None
-    """The payer's account, as a single object; values that the address lacks are empty.
+    """The payer's account, as a list with one object. Missing values are empty.
     Example: ``[{"id": 100000082, "account_number": "", "account_name": "Ada Okafor", "iban": "DE84999999990100000082",
     "sort_code": "", "bic": "CSWYDE2X"}]``.
     """
     created_at: str | None
-    """When the payment was requested: Unix seconds as a string of digits. Example: ``"1795253400"``."""
+    """The time when the payment was requested, in Unix seconds, as a string of digits.
+    Example: ``"1795253400"``.
+    """
 
 
 class TransferWithDestination(TransferRecord):
     """A payment submitted to the provider, with its destination."""
 
     destination_bank_account_address: list[OtherBankAccount] | None
-    """The payee's account, as a single object with the known values.
+    """The payee's account, as a list with one object that contains the known values.
     Example: ``[{"account_name": "Lantern Books", "iban": "DE89370400440532013000"}]``.
     """
 

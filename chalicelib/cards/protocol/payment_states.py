@@ -1,6 +1,7 @@
-"""States of external payment addresses, payments and mandates, and the actions allowed in each.
+"""States of external payment addresses, payments and mandates, and the actions allowed in each state.
 
-As in ``states``, the service, the documentation and the tests share these tables. ``None`` means allowed.
+The service, the documentation and the tests all use these tables, as in ``states``. ``None`` means that the action is
+allowed.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ PENDING, SETTLED, REJECTED, RETURNED = "P", "S", "J", "R"
 LIVE, CANCELLED = "A", "C"
 
 RESULTS = {"settled": SETTLED, "rejected": REJECTED, "returned": RETURNED}
-"""The results that a provider reports for a payment out, and the resulting states."""
+"""The results that a provider reports for an outbound payment, and the resulting states."""
 RESULT_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "settled": {"P": None, "S": None, "J": Status.WRONG_STATE, "R": Status.ALREADY_RETURNED},
     "rejected": {"P": None, "S": Status.WRONG_STATE, "J": None, "R": Status.ALREADY_RETURNED},
     "returned": {"P": Status.WRONG_STATE, "S": None, "J": Status.WRONG_STATE, "R": None},
 }
-"""By result, then by the state of the payment out. Repeating a result changes nothing."""
+"""The rules for each reported result, keyed by the outbound payment's state. Repeating a result has no effect."""
 RESULT_MEANINGS = {result: PAYMENT_STATES[state] for result, state in RESULTS.items()}
 
 PaymentKind = Literal["out", "in", "debit", "return"]
@@ -40,14 +41,16 @@ ADDRESS_RULES: Mapping[str, Rule] = {
     "transferToExternalPayment": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
     "simulateMandate": {"A": None, "S": Status.WRONG_STATE, "B": Status.WRONG_STATE},
 }
-"""By action, then by the address's state. Setting the current status again succeeds, except for B."""
+"""The rules for each action, keyed by the address's state. Setting the current status again succeeds, except for status
+B.
+"""
 
 MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None, "C": Status.ALREADY_CANCELLED}}
-"""By action, then by the mandate's state."""
+"""The rules for each action, keyed by the mandate's state."""
 
 
 def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
-    """A rule that allows one kind of payment in one state. Returned payments get an error code of their own."""
+    """Return a rule that allows one kind of payment in one state. Returned payments have a separate error code."""
     return {
         (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
         for each in PAYMENT_KINDS
@@ -62,4 +65,6 @@ PAYMENT_RULES: Mapping[str, Mapping[tuple[PaymentKind, str], Status | None]] = {
     "changeDDExternalPaymentStatus": _only_from("debit", PENDING),
     "simulateDirectDebit": _only_from("debit", PENDING),
 }
-"""By action, then by the payment's kind and state. The scheme determines which payments in are direct credits."""
+"""The rules for each action, keyed by the payment's kind and state. The scheme determines whether an inbound payment is
+a direct credit.
+"""

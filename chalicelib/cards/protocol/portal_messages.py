@@ -1,6 +1,6 @@
 """Internal actions of the web interface's cards area.
 
-Each returns public data for one page, newest first; ``at`` is in Unix milliseconds.
+Each action returns public data for one page, newest first. ``at`` is in Unix milliseconds.
 """
 
 from typing import ClassVar
@@ -13,21 +13,21 @@ from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
 CARDS, ACCOUNTS = 20, 4
-"""Cards per page and accounts per card, which are read in one batch."""
+"""The maximum number of cards per page, and of accounts per card. They are read in one batch."""
 CREDENTIALS = 100
 """The maximum number of credentials in a list, which are read in one batch."""
 STATEMENT_ROWS = 1000
-"""The maximum number of transactions of a statement."""
+"""The maximum number of transactions in a statement."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
 SHOW_STATEMENT, LIST_PROGRAMMES, LIST_CREDENTIALS = "showStatement", "listProgrammes", "listCredentials"
 
 
 class ListCards(Request):
-    """listCards: list the newest cards, or those before the card ``before``; all, or those that match.
+    """listCards: list the newest cards, or the cards before the card ``before``. Search criteria are optional.
 
-    ``name`` is a part of the name on the card or of the holder's name when the card was issued, in any case, with or
-    without diacritics. ``before`` in the answer begins the next page, which may
-    exist although this one has fewer cards than asked for: a search looks through a limited number of cards.
+    ``name`` is a part of the name on the card, or of the holder's name when the card was issued. Case and diacritics
+    are ignored. ``before`` in the response is the start of the next page. A page with fewer cards than requested may
+    have a next page, because a search reads only a limited number of cards.
     """
 
     item_count: Range[1, CARDS]
@@ -42,7 +42,7 @@ class ListCards(Request):
 class ShowCard(Request):
     """showCard: get a card with its holder, its first accounts, and their latest rows.
 
-    ``item_count`` limits activity and transactions; ``balance_count`` limits the movements with their balances.
+    ``item_count`` limits activity and transactions. ``balance_count`` limits the movements with their balances.
     """
 
     card_id: Id
@@ -51,10 +51,11 @@ class ShowCard(Request):
 
 
 class ListActivity(Request):
-    """listActivity: list the latest network messages about one or all cards, or those before a given message.
+    """listActivity: list the latest network messages about one card or all cards, or the messages before a given
+    message.
 
-    A message is identified by its time (Unix milliseconds) and its id; ``before_at`` and ``before_id`` in the answer
-    begin the next page, as in ``listCards``. Dates are Unix seconds, inclusive.
+    A message is identified by its time (Unix milliseconds) and its id. ``before_at`` and ``before_id`` in the response
+    are the start of the next page, as in ``listCards``. Dates are Unix seconds, inclusive.
     """
 
     conditions: ClassVar = (
@@ -73,9 +74,11 @@ class ListActivity(Request):
 
 
 class ShowStatement(Request):
-    """showStatement: the transactions of a card's account between two Unix seconds, inclusive, in their order.
+    """showStatement: list the transactions of a card's account between two times in Unix seconds, inclusive, in the
+    order of recording.
 
-    The default is the card's primary account. Refused with 2005 if there are more than ``STATEMENT_ROWS``.
+    The default account is the card's primary account. If there are more than ``STATEMENT_ROWS`` transactions, the
+    action is refused with 2005.
     """
 
     card_id: Id
@@ -85,15 +88,17 @@ class ShowStatement(Request):
 
 
 class ListProgrammes(Request):
-    """listProgrammes: list the card programmes, with what a form for a new card offers."""
+    """listProgrammes: list the card programmes, with the choices that a form for a new card offers."""
 
 
 class ListCredentials(Request):
-    """listCredentials: list the first ``CREDENTIALS`` credentials by name, with their limits of calls; without keys."""
+    """listCredentials: list the first ``CREDENTIALS`` credentials by name, with their call limits and without their
+    keys.
+    """
 
 
 class CredentialSummary(Answer):
-    """A credential with its limit of calls in each process, which is its own or the default."""
+    """A credential with its call limit in each process, which is the credential's own limit or the default."""
 
     name: str
     calls_per_minute: int
@@ -101,7 +106,7 @@ class CredentialSummary(Answer):
 
 
 class ProgrammeSummary(Answer):
-    """A card programme; currencies are numeric codes."""
+    """A card programme. Currencies are numeric codes."""
 
     id: int
     name: str
@@ -111,7 +116,7 @@ class ProgrammeSummary(Answer):
 
 
 class NewCardChoices(Answer):
-    """Programmes, and names of shipping methods by id."""
+    """The choices for a new card: programmes, and the names of shipping methods by id."""
 
     programmes: list[ProgrammeSummary]
     shipping_methods: dict[str, str]
@@ -131,7 +136,7 @@ class HeldAccount(AccountRecord):
 
 
 class ListedCard(NumberedCard):
-    """A card in the list, with its first accounts and the number of further ones."""
+    """A card in the list, with its first accounts and the number of further accounts."""
 
     holder_name: str
     accounts: list[HeldAccount]
@@ -145,7 +150,7 @@ class DatedMessage(CardActivityRecord):
 
 
 class DatedTransaction(TransactionRecord):
-    """A transaction with its time; ``direction`` is credit or debit."""
+    """A transaction with its time. ``direction`` is credit or debit."""
 
     at: int
     direction: str
@@ -168,7 +173,7 @@ class AccountOverview(HeldAccount):
 
 
 class AuthorizationSummary(Answer):
-    """The authorization behind network messages and transactions."""
+    """The authorization to which network messages and transactions belong."""
 
     trans_link: str
     state: str
@@ -181,9 +186,10 @@ class AuthorizationSummary(Answer):
 
 
 class CardOverview(Answer):
-    """A card with its related records; ``entries`` maps kinds of configuration entries to their names.
+    """A card with its related records. ``entries`` maps kinds of configuration entries to the names of the card's
+    entries.
 
-    ``groups`` has, for each kind of group, the names of those that the card's programme allows, by id.
+    For each kind of group, ``groups`` has the names of the groups that the card's programme allows, by id.
     """
 
     card: NumberedCard
@@ -199,8 +205,8 @@ class CardOverview(Answer):
 
 
 class StatementRow(DatedTransaction):
-    """A transaction with what it changed: ``settled_amount`` is its effect on the settled balance, and
-    ``settled_balance`` the balance after it.
+    """A transaction with its effect on the settled balance (``settled_amount``) and the balance after the transaction
+    (``settled_balance``).
     """
 
     settled_amount: int
@@ -208,7 +214,8 @@ class StatementRow(DatedTransaction):
 
 
 class Statement(Answer):
-    """The transactions of an account with its settled balance before the first and after the last of them.
+    """The transactions of an account, with the settled balance before the first transaction and after the last
+    transaction.
 
     ``accounts`` are the card's first accounts.
     """

@@ -13,7 +13,7 @@ SCHEMES: Mapping[int, Mapping[str, int | None]] = {
     UK: {FPS: 100_000_000, BACS: 2_000_000_000, CHAPS: None},
     SEPA: {SCTINST: 10_000_000, SCT: 99_999_999_999},
 }
-"""By method: the schemes and their maximum amounts per payment in minor units; ``None`` if unlimited."""
+"""The schemes of each payment method, with the maximum amount per payment in minor units. ``None`` means unlimited."""
 SCHEME_NAMES = {
     FPS: "Faster Payments",
     BACS: "Bacs direct credit",
@@ -22,11 +22,11 @@ SCHEME_NAMES = {
     SCT: "SEPA Credit Transfer",
 }
 DIRECT_CREDITS = frozenset((BACS,))
-"""Schemes whose payments are returned as direct credits."""
+"""The schemes of payments that are returned as direct credits."""
 RETURNS_WITH_REASON = frozenset((SCTINST, SCT))
 """Schemes that require a reason for a return."""
 DEFAULT_SCHEMES: Mapping[int, tuple[str, ...]] = {UK: (FPS, CHAPS), SEPA: (SCTINST, SCT)}
-"""By method: the schemes to try, in order, if the request names none."""
+"""The schemes to try for each payment method, in order, if the request does not specify schemes."""
 
 BRITAIN = 826
 SEPA_COUNTRIES: Mapping[str, int] = {
@@ -83,5 +83,7 @@ def choose_scheme(method: int, schemes: Sequence[str], amount: int) -> str | Non
 
 
 def country_of(iban: str | None) -> int | None:
-    """Return the numeric country code of an account: the UK without an IBAN, ``None`` for an IBAN outside SEPA."""
+    """Return the numeric country code of an account. Without an IBAN, the country is the UK. For an IBAN outside SEPA,
+    return ``None``.
+    """
     return SEPA_COUNTRIES.get(iban[:2]) if iban else BRITAIN

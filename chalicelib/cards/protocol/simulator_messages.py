@@ -23,24 +23,24 @@ class AtMerchant(Request):
     merchant_country_ison: CountryIson | None = None
     """The merchant's country. Example: ``276``."""
     terminal_id: ANS[1, 16] | None = None
-    """The terminal. Example: ``"TERM0001"``."""
+    """The terminal's id. Example: ``"TERM0001"``."""
 
 
 class SimulateAuthentication(AtMerchant):
-    """simulateAuthentication: an online shop requests 3-D Secure authentication."""
+    """simulateAuthentication: an online merchant requests 3-D Secure authentication."""
 
     card_id: Id
-    """The card. Example: ``100000033``."""
+    """The card's id. Example: ``100000033``."""
     amount: N[1, 15]
     """The amount, in minor units. Example: ``2599``."""
     currency_ison: CurrencyIson
-    """The currency."""
+    """The currency as a numeric ISO 4217 code."""
     acquirer_bin: Digits[4, 11] | None = None
     """The acquirer's BIN. Example: ``"400012"``."""
 
 
 def check_total_amount(members: Members) -> Iterator[Problem]:
-    """``amount`` and ``cashback_amount`` have at most 15 digits together (2003)."""
+    """The sum of ``amount`` and ``cashback_amount`` must have at most 15 digits (2003)."""
     amount, cashback = members.get("amount"), members.get("cashback_amount")
     if isinstance(amount, int) and isinstance(cashback, int) and amount + cashback > MOST_AMOUNT:
         yield Problem("cashback_amount", "length", "must have at most 15 digits when added to amount")
@@ -56,7 +56,7 @@ class _CardUse(AtMerchant):
     pan: Digits[16, 19] | None = None
     """The card's number, instead of ``card_id``."""
     transaction_type: fields.CardTransactionType
-    """The transaction type, below 60."""
+    """The transaction type, which must be less than 60."""
     amount: N[1, 15]
     """The amount, in minor units, without cashback."""
     currency_ison: CurrencyIson
@@ -65,24 +65,24 @@ class _CardUse(AtMerchant):
     cashback_amount: N[1, 15] | None = None
     """Cash paid out in addition to the amount, in minor units."""
     pin: Digits[4] | None = None
-    """The PIN entered. No example."""
+    """The PIN that the cardholder entered. No example."""
     cvc2: Digits[3] | None = None
-    """The CVC2 entered."""
+    """The CVC2 that the cardholder entered."""
     expiry_year: N[4] | None = None
-    """The year of expiry submitted."""
+    """The submitted year of expiry."""
     expiry_month: Range[1, 12] | None = None
-    """The month of expiry submitted."""
+    """The submitted month of expiry."""
     eci_indicator: fields.EciIndicator | None = None
-    """How the cardholder was authenticated."""
+    """The electronic commerce indicator (ECI), which describes how the cardholder was authenticated."""
     partial_approval: Flag | None = None
-    """Whether approval of part of the amount is acceptable."""
+    """Whether a part of the amount may be approved."""
 
 
 class SimulateAuthorization(_CardUse):
     """simulateAuthorization: the network requests an authorization."""
 
     force_response_code: fields.ResponseCode | None = None
-    """Respond with this code, without any checks and without counting incorrect PINs."""
+    """The response code to return without any checks and without counting incorrect PINs."""
 
     """Inherited ``pin``: Example: ``"4917"``."""
 
@@ -95,54 +95,54 @@ class SimulateAdvice(_CardUse):
 
 
 class SimulateIncrement(Request):
-    """simulateIncrement: the shop increases the authorized amount."""
+    """simulateIncrement: the merchant increases the authorized amount."""
 
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
-    """Links all messages of a transaction, from authorization to clearing. Example: ``"000100000074"``."""
+    """The identifier shared by all messages from authorization to clearing. Example: ``"000100000074"``."""
     amount: N[1, 15]
     """The additional amount requested, in minor units of the transaction's currency. Example: ``500``."""
 
 
 class SimulateReversal(Request):
-    """simulateReversal: the shop reverses an authorization, or ``amount`` of it."""
+    """simulateReversal: the merchant reverses an authorization in full, or reverses only ``amount``."""
 
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12]
     amount: N[1, 15] | None = None
-    """The amount to reverse, in minor units of the transaction's currency; the whole remainder when absent.
+    """The amount to reverse, in minor units of the transaction's currency, by default the whole remainder.
     No example.
     """
 
 
 class SimulateExpiry(Request):
-    """simulateExpiry: the hold expires."""
+    """simulateExpiry: the hold of an authorization expires."""
 
     trans_link: Digits[12]
 
 
 class SimulateClearing(AtMerchant):
-    """simulateClearing: the shop collects money, with or without an authorization."""
+    """simulateClearing: the merchant collects money, with or without an authorization."""
 
     conditions: ClassVar = (NeedsOne(("trans_link", "card_id")), Excludes("card_id", "trans_link"))
     further: ClassVar = (check_amount,)
 
     trans_link: Digits[12] | None = None
-    """The authorization to clear."""
+    """The ``trans_link`` of the authorization to clear."""
     card_id: Id | None = None
-    """The card, instead of ``trans_link``, if there was no authorization. No example."""
+    """The card's id, instead of ``trans_link``, if there was no authorization. No example."""
     amount: N[1, 15]
     """The amount to clear, in minor units. Example: ``2599``."""
     currency_ison: CurrencyIson
     """The currency of the amount."""
     final: Flag | None = None
-    """Whether this is the last clearing, which releases the remainder: 0 no, 1 yes (default)."""
+    """Whether this is the last clearing, which releases the remainder. The default is 1."""
 
 
 class SimulateRefund(SimulateClearing):
-    """simulateRefund: the shop refunds money."""
+    """simulateRefund: the merchant refunds money."""
 
     """Inherited ``amount``: The amount refunded, in minor units. Example: ``500``."""
     """Inherited ``final``: Accepted, without effect."""
@@ -154,35 +154,37 @@ class SimulateDispute(Request):
     further: ClassVar = (check_amount,)
 
     transaction_id: N[1, 11]
-    """The cleared transaction. Example: ``100000116``."""
+    """The id of the cleared transaction. Example: ``100000116``."""
     step: fields.DisputeStep
     """The step of the dispute."""
     amount: N[1, 15] | None = None
-    """The disputed amount, in minor units of the account's currency; the whole transaction when absent. No example."""
+    """The disputed amount, in minor units of the account's currency, by default the whole transaction.
+    No example.
+    """
 
 
 class Authentication(Answer):
-    """The outcome; ``validation_value`` is the cardholder's one-time code."""
+    """The outcome of the authentication. ``validation_value`` is the cardholder's one-time code."""
 
     outcome: str
-    """The outcome. Example: ``"challenge"``."""
+    """The outcome of the authentication. Example: ``"challenge"``."""
     auth_request_id: Id | None
-    """The 3-D Secure request. Example: ``100000066``."""
+    """The 3-D Secure request's id. Example: ``100000066``."""
     validation_value: AN[1, 8] | None
     """The value sent to the cardholder. Example: ``"730214"``."""
     expires_at: N[1, 11] | None
-    """When the request expires, in Unix seconds. Example: ``1795253700``."""
+    """The time when the request expires, in Unix seconds. Example: ``1795253700``."""
 
 
 class Authorization(Answer):
     """The issuer's response. A decline is also a success, with a ``response_code`` other than 00."""
 
     authorize_id: Id
-    """The message. Example: ``100000074``."""
+    """The network message's id. Example: ``100000074``."""
     trans_link: ANS[1, 36]
-    """Links all messages of a transaction, from authorization to clearing."""
+    """The identifier shared by all messages from authorization to clearing."""
     response_code: fields.ResponseCode
-    """The issuer's response."""
+    """The issuer's response code."""
     auth_code: AN[6] | None
     """The approval code. Example: ``"471082"``."""
     approved_amount: int
@@ -204,7 +206,7 @@ class Authorization(Answer):
 
 
 class Balances(Answer):
-    """The account's balances after the action; 0 if the caller cannot see the account."""
+    """The account's balances after the action. The balances are 0 if the caller cannot see the account."""
 
     available_balance: int
     settled_balance: int
@@ -224,9 +226,9 @@ class Cleared(Answer):
     """The transaction, and the amount released from the authorization's hold."""
 
     transaction_id: Id
-    """The transaction."""
+    """The transaction's id."""
     trans_link: ANS[1, 36]
-    """Links all messages of a transaction, from authorization to clearing."""
+    """The identifier shared by all messages from authorization to clearing."""
     holder_amount: int
     released_amount: int
     available_balance: int
@@ -237,7 +239,7 @@ class Disputed(Answer):
     """The dispute, and the account's balances after the step."""
 
     dispute_id: Id
-    """The dispute. Example: ``100000132``."""
+    """The dispute's id. Example: ``100000132``."""
     reserved_balance: int
     """Funds reserved until a dispute is resolved, in minor units. Example: ``0``."""
     available_balance: int
@@ -250,13 +252,13 @@ class SimulateInboundPayment(Request):
     further: ClassVar = (check_amount,)
 
     epm_address_id: Id
-    """The external payment address. Example: ``100000082``."""
+    """The external payment address's id. Example: ``100000082``."""
     amount: N[1, 15]
     """Example: ``125000``."""
     currency_ison: CurrencyIson
-    """The currency: the address's."""
+    """The currency, which must be the address's currency."""
     scheme: fields.Scheme
-    """The payment scheme; lower case is accepted. Example: ``"SCT"``."""
+    """The payment scheme, in upper or lower case. Example: ``"SCT"``."""
     sender_name: ANS[1, 70]
     """The payer's name. Example: ``"Meadow Ltd"``."""
     reference: ANS[1, 255] | None = None
@@ -274,7 +276,7 @@ class SimulateMandate(Request):
 
 
 class SimulateDirectDebit(Request):
-    """simulateDirectDebit: a creditor announces a direct debit, or an announced one reaches its cut-off."""
+    """simulateDirectDebit: a creditor announces a direct debit, or an announced direct debit reaches its cut-off."""
 
     conditions: ClassVar = (
         NeedsOne(("epm_mandate_id", "epm_transaction_id")),
@@ -285,32 +287,32 @@ class SimulateDirectDebit(Request):
     further: ClassVar = (check_amount,)
 
     epm_mandate_id: Id | None = None
-    """The mandate under which a creditor announces a collection. Example: ``100000108``."""
+    """The id of the mandate under which a creditor announces a direct debit. Example: ``100000108``."""
     amount: N[1, 15] | None = None
     epm_transaction_id: Id | None = None
-    """An announced direct debit, whose cut-off is brought forward to now. No example."""
+    """The id of an announced direct debit. The cut-off is changed to the current time. No example."""
 
 
 class SimulateOutboundResult(Request):
-    """simulateOutboundResult: the provider reports the outcome of a payment out."""
+    """simulateOutboundResult: the provider reports the outcome of an outbound payment."""
 
     epm_transaction_id: Id
-    """The external payment. Example: ``100000090``."""
+    """The external payment's id. Example: ``100000090``."""
     result: fields.PaymentResult
     """The result reported by the provider."""
     reason: ANS[1, 35] | None = None
-    """The reason; stored with the payment."""
+    """The reason, which is stored with the payment."""
 
 
 class InboundPayment(Answer):
-    """The outcome. A bounced payment has a ``reason`` and no ``transaction_id``."""
+    """The outcome of the inbound payment. A bounced payment has a ``reason`` and no ``transaction_id``."""
 
     epm_transaction_id: Id
-    """The external payment. Example: ``100000090``."""
+    """The external payment's id. Example: ``100000090``."""
     transaction_id: Id | None
-    """The account's transaction; absent if the payment was bounced."""
+    """The id of the account's transaction, absent if the payment was bounced."""
     state: fields.PaymentState
-    """The payment's state: S, or J if it was bounced. Example: ``"S"``."""
+    """The payment's state, which is S, or J if the payment was bounced. Example: ``"S"``."""
     reason: ANS[1, 255] | None
     """The reason for the bounce."""
     available_balance: int
@@ -321,18 +323,18 @@ class NewMandate(Answer):
     """The new mandate."""
 
     epm_mandate_id: Id
-    """The mandate."""
+    """The mandate's id."""
 
 
 class Collection(Answer):
-    """The direct debit; ``cut_off`` is in Unix seconds, ``reason`` is present if it was rejected."""
+    """The direct debit. ``cut_off`` is in Unix seconds. ``reason`` is present if the direct debit was rejected."""
 
     epm_transaction_id: Id
-    """The external payment. Example: ``100000090``."""
+    """The external payment's id. Example: ``100000090``."""
     state: fields.PaymentState
     """The direct debit's state. Example: ``"P"``."""
     cut_off: N[1, 11]
-    """When the direct debit is paid or rejected, in Unix seconds. Example: ``1795339800``."""
+    """The time when the direct debit is paid or rejected, in Unix seconds. Example: ``1795339800``."""
     reason: ANS[1, 255] | None
     """The reason for non-payment."""
     available_balance: int
@@ -340,11 +342,11 @@ class Collection(Answer):
 
 
 class OutboundResult(Answer):
-    """The updated payment; ``transaction_id`` is omitted if nothing was booked."""
+    """The updated payment. ``transaction_id`` is omitted if no transaction was booked."""
 
     state: fields.PaymentState
     """The payment's state."""
     transaction_id: Id | None
-    """The account's transaction, or the return's; absent if the payment was rejected."""
+    """The id of the transaction of the payment or of the return, absent if the payment was rejected."""
     available_balance: int
     settled_balance: int

@@ -1,6 +1,6 @@
-"""States of accounts, cards, PINs, authorizations and disputes, with the actions that each allows or refuses.
+"""States of accounts, cards, PINs, authorizations and disputes, and the actions that each state allows or refuses.
 
-The service, the documentation and the tests share these tables. ``None`` means allowed.
+The service, the documentation and the tests all use these tables. ``None`` means that the action is allowed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CARD_STATES = {
 }
 NEW, ACTIVE, LOST, STOLEN, EXPIRED, BLOCKED = "N", "A", "L", "S", "E", "B"
 EXPIRING = "NATR"
-"""The states of a card that become ``EXPIRED`` after the month of expiry."""
+"""The card states that become ``EXPIRED`` after the month of expiry."""
 CLOSED = "C"
 """The state of a closed account."""
 CARD_STATES_TO_SET = {state: CARD_STATES[state] for state in "ATRLSB"}
@@ -32,21 +32,25 @@ PIN_STATES = {0: "ok", 1: "blocked"}
 PIN_OK, PIN_IS_BLOCKED = 0, 1
 
 PIN_TRIES = 3
-"""Consecutive wrong PINs after which the PIN is blocked, unless the programme overrides this."""
+"""The number of consecutive wrong PINs after which the PIN is blocked, unless the programme overrides this number."""
 MISMATCHES_A_DAY = 5
-"""The maximum number of wrong CVC2s, and of activateCard requests with wrong card data, per UTC day."""
+"""The maximum number per UTC day of wrong CVC2 entries, and of activateCard requests with wrong card data."""
 
 DECLINED_BY_CARD = {"N": "78", "T": "62", "R": "59", "L": "41", "S": "43", "E": "54", "B": "46"}
-"""Response codes by card state; A is not declined."""
+"""The response codes for declines, keyed by card state. Cards in state A are not declined."""
 DECLINED_BY_ACCOUNT = {"S": "62", "R": "62", "C": "46"}
 DECLINED_BY_NUMBER = {"L": "41", "S": "43"}
-"""Response codes for a replaced number, by the card's state at the time; 14 for other states."""
+"""The response codes for a replaced number, keyed by the card's state at the time of replacement. The code for other
+states is 14.
+"""
 
 Rule = Mapping[str, Status | None]
 
 
 def _unless_final(**others: Status | None) -> Rule:
-    """A rule for all card states: B is final, ``others`` are refused as specified, and the rest are allowed."""
+    """Return a rule for all card states. State B is final, the states in ``others`` are refused, and all remaining
+    states are allowed.
+    """
     return {state: Status.FINAL if state == BLOCKED else others.get(state) for state in CARD_STATES}
 
 
@@ -78,7 +82,7 @@ CARD_RULES: Mapping[str, Rule] = {
     "assignExternalPaymentAddress": ANY_BUT_BLOCKED,
     "assignExternalPaymentAddressForSpecialAccount": ANY_BUT_BLOCKED,
 }
-"""By action, then by the card's state."""
+"""The rules for each action, keyed by the card's state."""
 
 _TO_ANY = frozenset(CARD_STATES_TO_SET)
 CARD_MOVES: Mapping[str, frozenset[str]] = {
@@ -89,7 +93,7 @@ CARD_MOVES: Mapping[str, frozenset[str]] = {
     "S": frozenset("SB"),
     "E": frozenset("B"),
 }
-"""changeCardStatus: the states reachable from each state; any other is ``WRONG_STATE``."""
+"""The states that changeCardStatus can set in each state. Any other change is refused with ``WRONG_STATE``."""
 
 _ON_LIVE_ACCOUNT = {"A": None, "S": Status.ACCOUNT_STATUS, "R": None, "C": Status.ACCOUNT_STATUS}
 _ON_ACTIVE_ACCOUNT = _ON_LIVE_ACCOUNT | {"R": Status.ACCOUNT_STATUS}
@@ -108,15 +112,15 @@ ACCOUNT_RULES: Mapping[str, Rule] = {
     "directCreditReturn": _ON_ACTIVE_ACCOUNT,
     "directDebitReturn": dict.fromkeys(ACCOUNT_STATES),
 }
-"""By action, then by the account's state. createCard adds a new card to an account."""
+"""The rules for each action, keyed by the account's state. createCard adds a new card to an account."""
 
 PAYING_ACCOUNT = ("A",)
-"""States in which an account pays direct debits."""
+"""The states in which an account pays direct debits."""
 CREDITED_ACCOUNT = ("A", "R")
-"""States in which an account accepts payments in; otherwise they are bounced."""
+"""The states in which an account accepts inbound payments. In other states, inbound payments are bounced."""
 
 LIVE_ACCOUNT = ("A", "R")
-"""States in which an account accepts new cards."""
+"""The states in which an account accepts new cards."""
 
 AUTHORIZATION_STATES = {
     "D": "declined",
@@ -137,7 +141,9 @@ AUTHORIZATION_RULES: Mapping[str, Mapping[str, Status | None]] = {
     "simulateClearing": dict.fromkeys(AUTHORIZATION_STATES),
     "simulateRefund": dict.fromkeys(AUTHORIZATION_STATES),
 }
-"""By action, then by the authorization's state. A clearing is always booked; a refund is limited by the clearing."""
+"""The rules for each action, keyed by the authorization's state. A clearing is always booked, and a refund is limited
+by the clearing.
+"""
 
 DISPUTE_STEPS = {
     "opened": "the holder has been credited, and the credit is reserved",
@@ -151,4 +157,4 @@ DISPUTE_RULES: Mapping[str, Mapping[str | None, Status | None]] = {
     DISPUTE_WON: _IF_OPENED,
     DISPUTE_LOST: _IF_OPENED,
 }
-"""By step, then by the dispute's current step; ``None`` if there is no dispute yet."""
+"""The rules for each step, keyed by the dispute's current step. The key is ``None`` if there is no dispute yet."""

@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.problems import Kind, Problem, loggable_proble
 
 
 class Status(IntEnum):
-    """Status codes; ``meaning`` is the default message and appears in the documentation."""
+    """Status codes. ``meaning`` is the default message and appears in the documentation."""
 
     meaning: str
 
@@ -84,7 +84,9 @@ class Status(IntEnum):
 
     @property
     def is_stored(self) -> bool:
-        """Whether a repeat gets the same error: true for errors from stored state, false for errors in the request."""
+        """Whether a duplicate request gets the same error. True for errors caused by stored data, and false for errors
+        in the request.
+        """
         return 3000 <= self < 8000
 
 
@@ -107,7 +109,8 @@ class Refused(Exception):
 
     Attributes:
         status: the status code.
-        message: a sentence for the caller. It names fields, but quotes no value except an unknown action's name.
+        message: a sentence for the caller. The message can contain field names, but no values except the name of an
+            unknown action.
         retry_after: seconds after which the same request may succeed, for the header ``Retry-After``.
         fields: the names of the invalid fields, for the log.
     """
@@ -122,13 +125,15 @@ class Refused(Exception):
 
 
 def require_permitted(status: Status | None) -> None:
-    """Check a status from a state table; ``None`` means allowed. Raises: Refused, with this status."""
+    """Check a status from a state table. ``None`` means that the action is allowed. Raises: Refused, with this
+    status.
+    """
     if status is not None:
         raise Refused(status)
 
 
 def refused_fields(problems: Sequence[Problem]) -> Refused:
-    """Build an error that lists every invalid field; the first problem determines the code."""
+    """Build an error that lists every invalid field. The first problem determines the status code."""
     texts: list[str] = []
     left = _LONGEST
     for problem in problems:
@@ -148,13 +153,13 @@ def refused_field(field: str, kind: Kind, reason: str) -> Refused:
 
 
 LONGEST = 50
-"""The maximum number of characters of an unknown action's name to quote."""
+"""The maximum length, in characters, of a quoted unknown action name."""
 
 
 def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """Build the message for an action ``name`` not among ``here``.
+    """Build the message for an unknown action ``name``. ``here`` are the known actions of the requested URL.
 
-    ``elsewhere`` maps actions of other URLs to a hint on where to call them.
+    ``elsewhere`` maps actions of other URLs to a hint that contains the correct URL.
     """
     said = f'there is no action "{_replace_unprintable(name[:LONGEST])}"'
     if name in elsewhere:
@@ -167,7 +172,7 @@ def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str])
 
 
 def _replace_unprintable(text: str) -> str:
-    """Replace everything but printable ASCII with question marks."""
+    """Replace all characters except printable ASCII characters with question marks."""
     return "".join(character if " " <= character <= "~" else "?" for character in text)
 
 

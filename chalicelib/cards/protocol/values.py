@@ -1,4 +1,4 @@
-"""The value lists of the card API. Lists that the specification marks "not shown" are this project's own."""
+"""The value lists of the card API. This project defines the lists that the specification marks "not shown"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ LONGEST_VALIDITY = 300
 YES, NO = 1, 0
 
 HOLDER_TYPES = {0: "personal", 1: "business"}
-"""``holder_type``: text in records, as the specification's ANS; requests also take the number."""
+"""The values of ``holder_type``. Records contain a text, as in the specification (ANS). Requests also accept a number.
+"""
 PERSONAL, BUSINESS = 0, 1
 
 ACCOUNT_GROUPS = {"limit_group_id": "limits", "fee_group_id": "fees", "risk_group_id": "risk rules"}
@@ -34,9 +35,9 @@ LIMIT_CLASSES = {
     EXTERNAL_DEBITS: "outbound external payments and direct debits",
     MONEY_IN: "all credits except returns",
 }
-"""``limits_tx_type_id``: the classes of transactions that a limit entry can count."""
+"""The values of ``limits_tx_type_id``, which are the classes of transactions that a limit entry can count."""
 MOST_COUNT, MOST_AMOUNT, MOST_COUNTRIES = 999_999_999, 999_999_999_999_999, 999
-"""The remainder without a bound: the maximum value of the field."""
+"""The remainder if there is no bound, which is the maximum value of the field."""
 ANY_REGION, DOMESTIC, WITHIN_REGION, BETWEEN_REGIONS = 0, 1, 2, 3
 REGION_TYPES = {
     ANY_REGION: "anywhere",
@@ -74,7 +75,7 @@ REASONS = {
     19: "account closed",
     20: "resolved",
 }
-"""``reason_code`` of a status change: this project's list of the usual causes."""
+"""The values of ``reason_code`` for a status change. This project defines this list."""
 OF_RISK_RULE, OF_DISPUTE = 11, 12
 
 TRANSACTION_TYPES = {
@@ -101,31 +102,34 @@ TRANSACTION_TYPES = {
     64: "return that debits the holder",
     70: "fee",
 }
-"""The first two digits of the processing code. Types from 60 are this project's own."""
+"""The transaction types, which are the first two digits of the processing code. This project defines the types from 60.
+"""
 CARD_TRANSACTION_TYPES = {number: meaning for number, meaning in TRANSACTION_TYPES.items() if number < 60}
 """The types of card transactions."""
 PURCHASE, CREDIT_ADJUSTMENT, DEBIT_ADJUSTMENT, REFUND = 0, 2, 19, 20
 EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT, FEE = 60, 61, 62, 70
 RETURN_CREDIT, RETURN_DEBIT = 63, 64
 RETURN_TYPES = {"credit": RETURN_CREDIT, "debit": RETURN_DEBIT}
-"""Transaction types of external payment returns, by their effect on the holder's account."""
+"""The transaction types of external payment returns, keyed by the effect on the holder's account."""
 RETURNS = frozenset(RETURN_TYPES.values())
-"""Types of returns, which are free and do not count towards limits."""
+"""The transaction types of returns. Returns are free and do not count towards limits."""
 EXTERNAL_TYPES = frozenset((EXTERNAL_IN, EXTERNAL_OUT, DIRECT_DEBIT)) | RETURNS
 """The types of external payments."""
 CREDIT_TYPES = frozenset((2, 20, 21, 22, 26, EXTERNAL_IN, RETURN_CREDIT))
-"""The types that credit the holder. Every other booked type is a debit."""
+"""The transaction types that credit the holder. All other booked types are debits."""
 INQUIRY_TYPES = frozenset((30, 39))
-"""The types that move no money."""
+"""The transaction types that do not move money."""
 TYPES_OF_CLASS = {
     PURCHASES: frozenset((0, 9, 10, 28)),
     CASH: frozenset((1, 11, 12)),
     EXTERNAL_DEBITS: frozenset((EXTERNAL_OUT, DIRECT_DEBIT)),
     MONEY_IN: CREDIT_TYPES - RETURNS,
 }
-"""The types that each class of ``LIMIT_CLASSES`` counts; ``ANY_DEBIT`` counts every debit."""
+"""The transaction types that each class of ``LIMIT_CLASSES`` counts. ``ANY_DEBIT`` counts every debit."""
 ANY_TYPE = 99
-"""Matches any transaction type or entry mode in a fee or limit entry. For other members, 0 matches any."""
+"""The value that matches any transaction type or entry mode in a fee or limit entry. In other members, 0 matches any
+value.
+"""
 
 ENTRY_MODES = {
     0: "unknown",
@@ -165,9 +169,11 @@ RESPONSE_CODES = {
 """Response codes sent to the network (ISO 8583)."""
 
 PRESENTMENT, CHARGEBACK, FEE_COLLECTION, EXTERNAL_PAYMENT = 1240, 1442, 1740, 1200
-"""``mti``: message types of transactions (ISO 8583); external payments count as financial requests."""
+"""The values of ``mti``, which are the message types of transactions (ISO 8583). External payments count as financial
+requests.
+"""
 FIRST_PRESENTMENT, FURTHER_PRESENTMENT, FIRST_CHARGEBACK = 200, 205, 450
-"""``function_code``: the purpose of a message (ISO 8583, field 24)."""
+"""The values of ``function_code``, which specifies the purpose of a message (ISO 8583, field 24)."""
 
 APPROVED, APPROVED_IN_PART = "00", "10"
 APPROVALS = (APPROVED, APPROVED_IN_PART)
@@ -180,11 +186,11 @@ AUTHORIZE_TYPES = {
     REVERSAL: "full or partial reversal of an authorization",
     EXPIRY: "expiry of an authorization's hold",
 }
-"""``authorize_type``: this project's list."""
+"""The values of ``authorize_type``. This project defines this list."""
 ADVICE_REASONS = {ADVICE: 1, EXPIRY: 2}
-"""``advice_reason_code``: 1 for a decision made by the network on the issuer's behalf, 2 for an expired hold."""
+"""The values of ``advice_reason_code``: 1 for a network decision on the issuer's behalf, and 2 for an expired hold."""
 HOLD_SECONDS = 7 * 24 * 3600
-"""Seconds after which the hold of an authorization or increment expires."""
+"""The number of seconds after which the hold of an authorization or increment expires."""
 
 ECI_INDICATORS = {
     0: "not authenticated (Mastercard)",
@@ -215,13 +221,13 @@ SECURITY_CHECKS = (
 )
 
 FRICTIONLESS, CHALLENGE, REJECTED = "frictionless", "challenge", "rejected"
-"""Outcomes of an authentication: no challenge, a challenge to the cardholder, or a card that cannot be used."""
+"""The outcomes of an authentication: no challenge, a challenge to the cardholder, or a card that cannot be used."""
 
 EPM_TYPES = {1: "sort code and account number", 2: "IBAN"}
 MOST_ADDRESSES = 50
 """The maximum number of external payment addresses per account, which are read in one batch."""
 CUT_OFF_SECONDS = 24 * 3600
-"""Seconds from a direct debit's announcement to its cut-off."""
+"""The number of seconds from a direct debit's announcement to the cut-off."""
 ACCOUNT_TYPES = {1: "a holder's account", 2: "a special account of the programme manager"}
 OF_HOLDER, SPECIAL = 1, 2
 ASSIGNED, ASSIGNMENT_PENDING, ASSIGNMENT_REFUSED = 1, 2, 3
@@ -254,6 +260,6 @@ DIRECT_DEBIT_REASONS = {
     "MS02": "reason not specified by the payer",
     "MS03": "reason not specified by the bank",
 }
-"""Reason codes of Bacs (ARUDD) and SEPA."""
+"""The reason codes of Bacs (ARUDD) and SEPA."""
 NUMBERED_DEBIT_REASONS = {int(code): text for code, text in DIRECT_DEBIT_REASONS.items() if code.isdigit()}
-"""The numeric reason codes."""
+"""The numeric reason codes for direct debits."""

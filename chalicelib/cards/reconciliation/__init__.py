@@ -1,1 +1,1 @@
-"""Checks that the ledger is consistent with every record that moves or holds money."""
+"""Consistency checks of the ledger against all records that move or hold money."""

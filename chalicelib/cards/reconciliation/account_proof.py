@@ -44,15 +44,19 @@ from chalicelib.foundation.requests.facts import Key
 T = TypeVar("T")
 
 KINDS = (Account.kind, SpecialAccount.kind)
-"""The kinds of accounts; also the ``part`` of an account's item."""
+"""The kinds of accounts. The kind is also the ``part`` of an account's item."""
 LOOKS = 3
-"""Attempts before an account counts as broken: a page may lag behind the latest writes."""
+"""The number of attempts before an account is reported as inconsistent, because a page may lag behind the latest
+writes.
+"""
 READ_TOGETHER = 100
 PAGE = 500
 TRANSACTIONS_TOGETHER = 33
-"""Transactions looked up in one call; each has an item and two rows in its card's lists."""
+"""The maximum number of transactions looked up in one call. Each transaction has an item and two rows in its card's
+lists.
+"""
 _RECORDS: Mapping[str, type[Record]] = {PAYMENT: ExternalPayment, AUTHORIZATION: Authorization, DISPUTE: Dispute}
-"""The tables of records that claim money; a dispute has its transaction's id."""
+"""The classes of records that hold or reserve money. A dispute's key is the id of the disputed transaction."""
 
 
 def prove_account(
@@ -107,9 +111,9 @@ def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, I
 
 @dataclass
 class LedgerReader:
-    """Reads an account's rows and transactions, and tracks the position up to which they were read.
+    """A reader of an account's rows and transactions, which tracks the position up to which they were read.
 
-    Later rows and transactions are ``beyond``.
+    ``beyond`` contains later rows and transactions.
     """
 
     store: Store
@@ -181,7 +185,7 @@ def account_key(owner: str) -> Key:
 def with_row_count(account: Item) -> Item:
     """Return an account's item with a row count.
 
-    The row count is 0 for accounts that have not changed since before the ledger existed.
+    The row count is 0 for accounts that have not changed since the ledger was introduced.
     """
     return {"movements": 0, "last_at": 0} | account
 

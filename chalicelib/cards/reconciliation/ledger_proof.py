@@ -1,7 +1,7 @@
-"""The ledger check. An account must be the sum of its rows, and rows, transactions and accounts must agree.
+"""The ledger check. An account must equal the sum of its rows, and rows, transactions and accounts must be consistent.
 
-This module does not read storage. Callers pass the rows of an account in order, each with its transactions. A
-contradiction raises ``LedgerMismatch``.
+This module does not read storage. Callers pass the rows of an account in order, each with its transactions. An
+inconsistency raises ``LedgerMismatch``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
 COMMON = (ledger.EXTERNAL, ledger.NETWORK, ledger.FEES, ledger.CONVERSION, ledger.PENDING, ledger.DISPUTED)
-"""Books that do not belong to an account."""
+"""The books that do not belong to an account."""
 _MEMBERS = {"movement", "cause", "at", "entries", "written_by", *ledger.BALANCES}
 _AT_ITS_ID = (
     *("at", "holder_amount", "transaction_type", "mti"),
     *("account_id", "card_id", "authorization_id", "trans_link", "written_by"),
 )
-"""Members copied to the item at a transaction's id."""
+"""The members that are copied to the item with the transaction's id."""
 Books = dict[tuple[str, int], int]
 """The books' amounts, by name and currency."""
 
@@ -54,10 +54,11 @@ class AccountProof:
     """An account's rows in order, and their sums.
 
     Attributes:
-        balances: the sums of its own books.
+        balances: the sums of the account's own books.
         claims: current held and reserved amounts by cause.
         books: amounts in the common books. A movement of several accounts is counted for only one of the accounts.
-        rows, transactions: the number of rows and of transactions.
+        rows: the number of rows.
+        transactions: the number of transactions.
         last_at: the last row's time in Unix milliseconds.
     """
 
@@ -111,7 +112,7 @@ class AccountProof:
             raise self._mismatch(f"its last movement is dated {noted}, but its last row is dated {last}")
 
     def _balance_changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
-        """Return the change of each of the account's own books by a row."""
+        """Return the amounts by which a row changes each of the account's own books."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
@@ -141,7 +142,7 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Check that a row's transactions add up to the row's booked amount. Raises: LedgerMismatch."""
+        """Check that the sum of a row's transactions is the row's booked amount. Raises: LedgerMismatch."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)
@@ -190,7 +191,7 @@ def _without_row(owner: str, transaction: Item) -> LedgerMismatch:
 
 
 def check_pointer(transaction: Item, pointer: Item | None) -> None:
-    """Compare a transaction with the item stored under its id. Raises: LedgerMismatch."""
+    """Compare a transaction with the item that stores the transaction by its id. Raises: LedgerMismatch."""
     owner = transaction["owner"]
     said = f"the lookup of its transaction {transaction['id']} of {format_time(transaction['at'])} by id"
     if pointer is None:
@@ -219,7 +220,7 @@ def check_copy(transaction: Item, copy: Item | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A movement of several accounts of which not all rows were read. ``row`` is the row of ``owner`` that was read."""
+    """A movement of several accounts with rows that were not read. ``row`` is the row of ``owner`` that was read."""
 
     owner: str
     row: Item
@@ -231,7 +232,7 @@ class SharedMovements:
     """Movements of several accounts. All rows of a movement must have the same entries.
 
     A movement is stored from its first row to its last row. At most ``most`` movements are stored at a time. Further
-    movements are only counted, in ``left_out``. Thread-safe.
+    movements are only counted, in ``left_out``. The class is thread-safe.
     """
 
     def __init__(self, most: int = 200_000) -> None:
@@ -265,7 +266,7 @@ class SharedMovements:
                 self._halves[movement] = SharedRow(owner, seen, fingerprint, missing)
 
     def missing_halves(self) -> Mapping[str, Mapping[str, SharedRow]]:
-        """Return the movements with unread rows, by the account of these rows."""
+        """Return the movements with unread rows, keyed by the account to which the unread rows belong."""
         found: dict[str, dict[str, SharedRow]] = {}
         for movement, half in self._halves.items():
             for owner in half.missing:
@@ -302,7 +303,10 @@ def format_amount(amount: int, currency: int) -> str:
 
 
 def _balance_change(transaction: Item) -> int:
-    """Return the change of the settled balance by a transaction, including a conversion fee outside its amount."""
+    """Return the amount by which a transaction changes the settled balance.
+
+    The amount includes a conversion fee that is not part of the transaction's amount.
+    """
     amount = transaction["holder_amount"] * (-1 if transaction["direction"] == "debit" else 1)
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     return int(amount + (beside if transaction["transaction_type"] in RETURNS else -beside))

@@ -12,7 +12,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
 STRETCHES = ("account", "external_address")
-"""The sequences that a round covers (``sequences.Name``): accounts, and the addresses that lead to special accounts."""
+"""The sequences that a round covers (``sequences.Name``): accounts, and the addresses by which special accounts are
+found.
+"""
 ROUND_SECONDS = 24 * 3600
 """The minimum number of seconds between the starts of two rounds."""
 MOST_BROKEN = 100
@@ -41,7 +43,7 @@ class Progress:
 
     @classmethod
     def of(cls, item: Item | None, now: int) -> Self:
-        """Return the progress stored in its item. Without an item, return the start of the first round."""
+        """Return the progress stored in its item. If there is no item, return the start of the first round."""
         if item is None:
             return cls(now)
         members = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
@@ -77,7 +79,9 @@ class Progress:
         return replace(self, broken=tuple(sorted({*self.broken, *broken} - held))[:MOST_BROKEN])
 
     def put(self) -> tuple[Progress, Put]:
-        """Return the resulting progress and its write. The write fails if another run wrote first."""
+        """Return the resulting progress and its write. The write fails if another run has written the progress
+        first.
+        """
         after = replace(self, version=self.version + 1)
         as_read = Attr("version").eq(self.version) if self.version else absent("owner")
         members = {name: value for name, value in asdict(after).items() if value is not None}

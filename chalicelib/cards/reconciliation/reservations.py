@@ -19,7 +19,7 @@ _CLAIMING: Mapping[Balance, tuple[str, ...]] = {
     "held": ("epm_transaction_id", "authorization_id"),
     "reserved": ("transaction_id",),
 }
-"""The subjects that can claim money, by balance."""
+"""The row members that identify records with held or reserved money, by balance."""
 VERBS: Mapping[Balance, str] = {"held": "holds", "reserved": "reserves"}
 
 
@@ -58,14 +58,14 @@ def reserved_amount(row: Item, balance: Balance) -> ReservedAmount | None:
 
 
 def describe_row(row: Item) -> str:
-    """Describe the subject of a row as text. The text is empty if the row has no subject."""
+    """Describe the subject of a ledger row as text. The text is empty if the row has no subject."""
     return ", ".join(str(ReservedAmount(kind, row[name])) for name, kind in ABOUT.items() if row.get(name) is not None)
 
 
 def find_mismatches(
     claims: Mapping[ReservedAmount, int], records: Mapping[ReservedAmount, Item | None]
 ) -> list[ReservedAmount]:
-    """Return the amounts whose record is missing, or whose record's amount differs from the rows."""
+    """Return the amounts without a record, and the amounts that differ between the record and the rows."""
     return [
         claim for claim, record in records.items() if record is None or claim.amount(record) != claims.get(claim, 0)
     ]

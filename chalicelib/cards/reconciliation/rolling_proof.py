@@ -29,17 +29,17 @@ from chalicelib.foundation.requests.engine import Decide, Engine, if_permitted
 from chalicelib.foundation.requests.facts import Key
 
 AT_ONCE = 16
-"""Accounts proved in parallel; then the progress is saved."""
+"""The number of accounts that are checked in parallel before the progress is saved."""
 LOOKED_UP = 50
-"""Numbers looked up in one call."""
+"""The number of account or address numbers that are looked up in one call."""
 MOST_ROWS = 50_000
-"""The maximum number of rows of the accounts proved in parallel, so that a run ends in time even if it reads them three
-times. Larger accounts are left to the command line.
+"""The maximum total number of rows of the accounts that are checked in parallel. With this limit, a run ends in time
+even if it reads the rows three times. Larger accounts are checked only with the command line.
 """
 MOST_SHARED = 50_000
-"""The maximum number of shared movements that a run remembers; others are not compared."""
+"""The maximum number of shared movements that a run stores. Further shared movements are not compared."""
 COMPARING_SECONDS = 120
-"""Additional seconds in which a run compares shared movements after its time is up."""
+"""The additional seconds in which a run compares shared movements after the run's time limit."""
 
 
 @dataclass
@@ -134,7 +134,7 @@ def prove_next(progress: Progress, stretch: str, run: _Run, store: Store) -> Pro
 
 
 def _find_accounts(stretch: str, numbers: Sequence[int], store: Store) -> list[tuple[int, Item]]:
-    """Find the accounts with these numbers. Return them by number.
+    """Return the accounts that have these numbers, keyed by number.
 
     A special account is found only by its lowest address number.
     """
@@ -195,7 +195,7 @@ def _log_findings(progress: Progress, run: _Run, *, ended: bool) -> None:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """Return the first accounts: as many as can be checked in parallel, and at least one."""
+    """Return as many of the first accounts as can be checked in parallel, but at least one account."""
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]

@@ -1,1 +1,1 @@
-"""Reports, page by page: activity, transactions and addendums."""
+"""Reports with pages: activity, transactions and addendums."""

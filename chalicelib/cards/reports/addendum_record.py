@@ -20,7 +20,7 @@ from chalicelib.foundation.requests.facts import Key
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"
-"""The member of a transaction's item with the time of its last addendum."""
+"""The member of a transaction's item that stores the time of the last addendum."""
 
 
 def of_transaction(number: int) -> Timeline:
@@ -34,13 +34,13 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 
 
 def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
-    """Return a new addendum's id and its entry in the list of all transactions."""
+    """Return the timeline and the id of a new addendum in the list for all transactions."""
     number = sequences.next("addendum")
     return Timeline(TABLE, shard_of(manager_id, number), "addendum", _DIGITS), number
 
 
 def addendum_key(number: int) -> Key:
-    """Return the key of the item stored under an addendum's id."""
+    """Return the key of the item that stores an addendum by its id."""
     return TABLE, {"owner": f"addendum#{number}", "part": "addendum"}
 
 
@@ -50,7 +50,7 @@ def next_at(transaction: Item, at: int) -> int:
 
 
 def put_addendum(addendum: Item, transaction: Item, reserved: ReservedRow) -> Sequence[Operation]:
-    """Return the writes of a new addendum. They fail if the transaction's item has changed.
+    """Return the writes of a new addendum, which fail if the transaction's item has changed.
 
     The addendum's ``data`` is JSON. ``at`` is in Unix milliseconds.
     """

@@ -1,4 +1,4 @@
-"""Reports: activity, authorizations, transactions and addendums, page by page (specification, Report operations)."""
+"""Reports with pages: activity, authorizations, transactions and addendums (specification, Report operations)."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def get_financial_detail_addendums(
     request: messages.GetFinancialDetailAddendums, context: RequestContext
 ) -> ActionOutcome[list[messages.AddendumRecord]]:
     """Rows are in the order of recording. Rows recorded while you read the pages follow the rows already read. A
-    ``last_id`` that is
-    not in the list is refused with 3012. The list for all transactions shows a row one second after it was recorded.
+    ``last_id`` that is not in the list is refused with 3012. The list for all transactions shows a row one second after
+    it was recorded.
     """
     number = request.transaction_id
     transaction, last = _read_items(context, _key(transaction_key, number), _key(addendum_key, request.last_id))
@@ -142,8 +142,8 @@ def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
 
 
 def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]:
-    """Read the items that the request names, together with the request's claim. Return ``None`` for each missing
-    key.
+    """Read the items that are specified in the request, together with the request's claim. Return ``None`` for each
+    missing item.
     """
     named = [key for key in keys if key is not None]
     found = iter(context.items(named) if named or context.claim is not None else ())
@@ -162,7 +162,7 @@ def _find_position(
 
 
 def _in_list_of_all(last: Item | None) -> Item | None:
-    """Return the item of a row. Its time is the time in the list of all cards."""
+    """Return a row's item with the time from the list of all cards."""
     return last and {**last, "at": last.get("listed_at", last["at"])}
 
 
@@ -176,7 +176,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
-    """Return a page with one transaction, if it matches the other criteria."""
+    """Return a page with one transaction, if the transaction matches the other criteria."""
     place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)

@@ -27,7 +27,7 @@ _FLAGS: Mapping[str, Sequence[str]] = {"risk_actions": values.RISK_ACTIONS, "sec
 _BY_CARD = frozenset((values.PRESENTMENT, values.CHARGEBACK))
 _MTI_OF_TYPE = dict.fromkeys(values.EXTERNAL_TYPES, values.EXTERNAL_PAYMENT) | {values.FEE: values.FEE_COLLECTION}
 _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_checks": {}}
-"""Values of the risk and security members for transactions that the network did not check."""
+"""The values of the risk and security members for transactions that the network did not check."""
 
 
 def activity(row: Item) -> CardActivityRecord:
@@ -55,9 +55,9 @@ def transaction(row: Item) -> TransactionRecord:
     """Serialize a transaction with the network's data and the account's booking.
 
     The network's data have the record's member names, for example mcc, merchant, acquirer, security checks, risk
-    actions
-    and rules, and ``auth_code``. The booking contains the amounts and rates of the conversion, the fees included in
-    ``holder_amount`` (in the account's currency), and the day of recording, which is also the day of settlement.
+    actions and rules, and ``auth_code``. The booking contains the amounts and rates of the conversion, the fees
+    included in ``holder_amount`` (in the account's currency), and the day of recording, which is also the day of
+    settlement.
     """
     network: Mapping[str, Any] = row.get("network") or {}
     books = _identification(row) | _amounts(row) | _reconciliation(row)
@@ -67,7 +67,7 @@ def transaction(row: Item) -> TransactionRecord:
 
 
 def addendum(row: Item) -> AddendumRecord:
-    """Serialize an addendum with its data unchanged."""
+    """Serialize an addendum without changing its data."""
     members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.read_stored(row["data"])}
     return _record(AddendumRecord, members)
 

@@ -1,8 +1,8 @@
 """Actions of the card API. An action defines its handler function, its dispatch properties, and its requests.
 
-The function's name is the action's name in snake case. Its annotations give the model of the ``request`` and the type
-of the response data. It returns an ``ActionOutcome`` with an object, a list of objects, or ``None`` for empty ``data``.
-The container passes the function's keyword-only parameters by name.
+The function's name is the action's name in snake case. The function's annotations specify the model of the ``request``
+and the type of the response data. The function returns an ``ActionOutcome`` with an object, a list of objects, or
+``None`` for empty ``data``. The container passes the function's keyword-only parameters by name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Handler = Callable[Concatenate[Q, RequestContext, ...], ActionOutcome[Any]]
 
 @dataclass(frozen=True)
 class Action(Generic[Q]):
-    """One action.
+    """One action of the card API.
 
     Attributes:
         handler: the function that carries out the action.
@@ -47,7 +47,7 @@ class Action(Generic[Q]):
         field: the card datum that a reveal returns.
         seals: whether the response contains card data. Duplicate requests receive this data for one day only.
         creates: whether ``access_level`` is the level of the record that the action creates.
-        answers_id: whether the response has the record's ``id`` next to empty data.
+        answers_id: whether the response has the record's ``id`` outside the empty ``data``.
         patience: seconds after arrival during which the request is retried on conflicts.
         late: the function that ends a request that is undecided after ``patience``. Without this function, the status
             is 8003.
@@ -87,7 +87,7 @@ class Action(Generic[Q]):
 
     @property
     def shape(self) -> Shape:
-        """The shape of ``data``: an object, a list, ``[]``, ``{}``, or ``[]`` with an ``id`` next to ``data``."""
+        """The shape of ``data``: an object, a list, ``[]``, ``{}``, or ``[]`` with an ``id`` outside ``data``."""
         if self._data is type(None):
             return "id" if self.answers_id else "empty"
         if get_origin(self._data) is dict:
@@ -115,15 +115,15 @@ class Action(Generic[Q]):
 
 
 WAITING_SECONDS = 5
-"""Seconds that a repeat waits for the first request's response."""
+"""The number of seconds that a duplicate request waits for the first request's response."""
 _ATTEMPTS = 40
 _LOOKS = 30
 Response = str | Callable[[], str]
-"""A response, or how to obtain it once what it needs is written."""
+"""A response, or a function that returns the response after the outcome is written."""
 
 
 class Undecided(Exception):
-    """The action could not be decided in time."""
+    """The action could not be decided within the permitted time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class PendingRequest:
         queue_place: the request's place in queues for items.
         reservation: the reserved position of the request's row in a list of all cards.
         level: the highest access level of records visible to the caller.
-        handler: the method that decides the request: the action's handler or late handler.
+        handler: the function that decides the request, which is the action's handler or late handler.
         asked_at: the time when the request was dispatched, in Unix seconds.
         attempts: the decision of each attempt.
         is_late: whether ``handler`` is the late handler.
@@ -163,7 +163,9 @@ class PendingRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestRetry:
-    """Controls how a request waits for items that other requests change, or for the response of a duplicate request."""
+    """The retry policy of a request, which waits for items that other requests change, or for a duplicate request's
+    response.
+    """
 
     pending: PendingRequest
     engine: Engine

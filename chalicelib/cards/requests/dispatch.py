@@ -55,9 +55,10 @@ from chalicelib.foundation.wiring import Call
 Decided = Outcome[Response]
 T = TypeVar("T")
 RECORD_SECONDS, ANSWER_SECONDS = 0.4, 0.75
-"""Seconds after the action's patience in which it may record its late outcome, and in which it is answered.
+"""The numbers of seconds after the action's patience until which the late outcome may be recorded and the response is
+sent.
 
-The time between is for the queue.
+The time between these limits is for queueing the task.
 """
 _LEVELS = ("access_level", "holder_access_level")
 _OUTCOME_UNKNOWN = (
@@ -68,7 +69,7 @@ _OUTCOME_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries out requests. ``call`` passes the further parameters of an action's functions by name.
+    """The dispatcher of card API requests. ``call`` passes the further parameters of an action's functions by name.
 
     ``elsewhere`` maps actions of other URLs to a hint that contains the correct URL.
     """
@@ -102,8 +103,8 @@ class Dispatcher:
     # -- internals
 
     def _answer_in_time(self, members: Mapping[str, Any], came: float, trusted: Credential | None = None) -> str:
-        """Respond to a request within its action's time limit, if any. ``came`` is its arrival time on the monotonic
-        clock.
+        """Respond to a request within its action's time limit, if any. ``came`` is the request's arrival time on the
+        monotonic clock.
 
         If the caller and the reference remain unknown, no data was written and no outcome is recorded.
         """
@@ -161,9 +162,7 @@ class Dispatcher:
     def _carry_out(
         self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float
     ) -> str:
-        """Decide a request and write the outcome, with retries after conflicts. Raises: Refused, Repeated,
-        StoreError.
-        """
+        """Decide a request and write the outcome. Retry after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = self.new_reservation()
         now = self.clock.time()
@@ -197,8 +196,8 @@ class Dispatcher:
         return decided or Outcome(self._leave_to_worker(pending))
 
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
-        """Try until a monotonic time. Return the result, or ``None`` if there is no decision, or no response of storage
-        or keys.
+        """Try until a monotonic time. Return the result, or ``None`` if there is no decision, or if storage or the keys
+        are unavailable.
         """
         try:
             with tight_deadline(self.clock.monotonic, until):

@@ -1,10 +1,10 @@
-"""The envelope of a request and of a response, and duplicates of requests with a ``request_reference_id``.
+"""The envelope of requests and responses, and the handling of duplicate requests with a ``request_reference_id``.
 
-A duplicate request is not carried out again. It gets the same response: the stored bytes except for ``duplicated``. The
-claim of a reference is an item that is written in the same transaction as the request's effect. The claim stores the
-encrypted response for 30 days. Card data is omitted from the claim. A second item stores the complete response for one
-day. Only a credential whose disclosure modes are unchanged receives the complete response. If the response depends on a
-provider, the claim remains pending until the response is known.
+A duplicate request is not carried out again. The response is identical to the stored response except for
+``duplicated``. The claim of a reference is an item that is written in the same transaction as the request's effect. The
+claim stores the encrypted response for 30 days. Card data is omitted from the claim. A second item stores the complete
+response for one day. Only a credential with unchanged disclosure modes receives the complete response. If the response
+depends on a provider, the claim remains pending until the response is known.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def read_reference(members: Mapping[str, Any]) -> str | None:
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """Return a success envelope. ``beside`` contains members next to ``data``, which defaults to ``[]``."""
+    """Return a success envelope. ``beside`` contains members outside ``data``. The default of ``data`` is ``[]``."""
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
@@ -113,14 +113,14 @@ def log_refusal(refusal: Refused) -> None:
 
 
 def log_repeat(answer: str) -> None:
-    """If the response to a duplicate request is an error, log the response."""
+    """Log the response to a duplicate request if the response is an error."""
     if (code := jsontext.loads(answer).get("status_code")) is not None:
         log.info("error response", code=code, title=_MEANINGS.get(code))
 
 
 @dataclass(frozen=True)
 class IdempotencyClaim:
-    """The claim of a request with a reference: its name, and the digest of the request body.
+    """The claim of a request with a reference. The claim consists of its name and the digest of the request body.
 
     ``view`` contains the credential's modes for card data, or ``None`` if the response has no card data. ``attempt``
     distinguishes identical requests.
@@ -171,7 +171,7 @@ class Unanswered(DecideAgain):
 
 
 class RequestReferences:
-    """Reads and writes claims of references and their responses."""
+    """The store of reference claims and their responses."""
 
     def __init__(self, claims: Claims, card_data: CardData) -> None:
         self._claims = claims
@@ -180,7 +180,7 @@ class RequestReferences:
     def claim(
         self, credential: Credential, reference: str, action: str, request: Request, *, seals: bool
     ) -> IdempotencyClaim:
-        """Return the claim for a credential's action. ``seals`` is whether the response contains card data."""
+        """Return the claim for a credential's action. If ``seals`` is true, the response contains card data."""
         name = f"{_PREFIX}{credential.identity}#{digest(reference)}"
         meaning = jsontext.dumps([action, sorted(request.members().items()), request.nulls])
         view = jsontext.dumps([sorted(credential.modes.items()), credential.encryption_key])
@@ -230,8 +230,9 @@ class RequestReferences:
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """Return the writes that claim the reference and store the response.
 
-        The writes succeed only for the first request. Duplicate requests get ``answer``. During the first day they get
-        ``whole``, if passed. Without either response, duplicate requests are carried out again.
+        The writes succeed only for the first request. Duplicate requests get ``answer``. If ``whole`` is passed,
+        duplicate requests get ``whole`` during the first day. Without either response, duplicate requests are carried
+        out again.
         """
         members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:
@@ -241,15 +242,15 @@ class RequestReferences:
         return [self._claims.put(claim.stored, answer, members=members), replace(whole_answer, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
-        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no request
-        did.
+        """Return the time when another request claimed the reference, in Unix seconds, or ``None`` if no other request
+        claimed the reference.
         """
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """Return the write that replaces the stored response of a request. It fails if another request has the
+        """Return the write that replaces the stored response of a request. The write fails if another request has the
         claim.
         """
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
@@ -261,7 +262,7 @@ class RequestReferences:
         return self._claims.put(claim.stored, members={"unanswered": True})
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
-        """Return the write that adds the response to a claim. It fails if the claim is complete or belongs to another
-        request.
+        """Return the write that adds the response to a claim. The write fails if the claim is complete or belongs to
+        another request.
         """
         return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

@@ -1,9 +1,9 @@
 """The context of one attempt at a request (caller, rights and time), the queue of the request, and its decision.
 
 Conditional writes determine which of several concurrent requests succeeds. The other requests, and new requests that
-read the changed item, queue for the item before they retry. Otherwise most decisions on a busy account would be
-discarded. A queue exists only while requests of this process wait in it. Requests in other processes wait and retry
-without a queue.
+read the changed item, queue for the item before they retry. Without the queue, most decisions on a busy account would
+be discarded. A queue exists only while requests of this process wait in the queue. Requests in other processes wait and
+retry without a queue.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Queue:
 
 
 class HotKeyQueues:
-    """The queues of one process, by item."""
+    """The request queues of one process, keyed by item."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -55,7 +55,7 @@ class HotKeyQueues:
             return queue
 
     def join(self, names: Iterable[Name]) -> _Queue | None:
-        """Join the first existing queue for any of the items, if any."""
+        """Join the first existing queue for one of the items. Without such a queue, do nothing."""
         with self._guard:
             queue = next((self.queues[name] for name in names if name in self.queues), None)
             if queue is not None:
@@ -99,7 +99,7 @@ class QueuePlace:
         self.until = min(self.until, self.clock.monotonic())
 
     def wait_for_others(self, keys: Sequence[Key]) -> None:
-        """Wait for the requests queued for any of the items before reading them."""
+        """Wait for the requests that are queued for any of the items, before the items are read."""
         if self._queue is None and not self.is_over:
             queue = self.queues.join(_name(table, key) for table, key in keys)
             if queue is not None:
@@ -137,7 +137,7 @@ def _name(table: str, item: dict[str, Any]) -> Name:
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
 MOST_TOGETHER = 100
-"""Maximum number of items per read."""
+"""The maximum number of items per read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,8 @@ class ProviderCall:
     """A provider call between two decisions. The record is written before the call, and the reply after the call.
 
     ``call`` takes ``record``, which waits for the reply, and returns the reply. ``record_reply`` takes the record and
-    the reply, and returns the response to the request. The container passes their further parameters by name.
+    the reply, and returns the response to the request. The container passes the further parameters of both functions by
+    name.
     """
 
     call: Callable[..., Any]
@@ -155,10 +156,10 @@ class ProviderCall:
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome(Generic[D]):
-    """The decision on a request: the response data (``D``, ``None`` if empty), the writes, and the programme entries
+    """The decision on a request: the response data (``D``, or ``None`` if empty), the writes, and the programme entries
     used.
 
-    ``beside`` contains members of the envelope next to ``data``. With a ``provider_call``, the response is known only
+    ``beside`` contains members of the envelope outside ``data``. With a ``provider_call``, the response is known only
     after the provider's reply. ``events`` are sent to programme managers once, when the outcome is written.
     """
 
@@ -199,13 +200,13 @@ class RequestContext:
     Attributes:
         action: the action's name.
         is_write: whether the action changes data. Reads do not queue for items.
-        level: records above this access level are not visible to the caller.
+        level: the caller's access level. Records above this level are not visible to the caller.
         at: the time of the latest read, or of the position reserved with this read, in Unix milliseconds. If the
             request queued, ``at`` is later than the request's arrival.
         queue_place: the request's place among the requests of this process that change the same items.
         reservation: the position of the request's row in a list of all cards. All attempts use the same position.
         claim: the claim under which duplicate requests find the response, if there is a ``request_reference_id``.
-        write_id: identifies this attempt in the records that it writes.
+        write_id: the identifier of this attempt in the records that the attempt writes.
         has_read_claim: whether the claim was read.
     """
 
@@ -227,7 +228,7 @@ class RequestContext:
 
     @property
     def now(self) -> int:
-        """The time in Unix seconds."""
+        """The value of ``at`` in Unix seconds."""
         return self.at // 1000
 
     def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
@@ -269,7 +270,7 @@ class RequestContext:
         return [kind.from_item(item) for item in items if item is not None and self.can_see(item)]
 
     def require_visible(self, kind: type[R], item: Item | None) -> R:
-        """Return the record in ``item``. Raises: Refused, if it is missing or not visible to the caller."""
+        """Return the record in ``item``. Raises: Refused, if the record is missing or not visible to the caller."""
         if item is None or not self.can_see(item):
             raise Refused(kind.missing)
         return kind.from_item(item)

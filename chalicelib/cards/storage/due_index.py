@@ -1,4 +1,4 @@
-"""Due-time indexes, whose due items are handled in parallel."""
+"""Indexes of due times, with parallel handling of due items."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import pieces, together
 
 AT_ONCE = 20
-"""Maximum number of items handled in parallel."""
+"""The maximum number of items handled in parallel."""
 MOST = 2_000
-"""Maximum number of items per run; the next run continues."""
+"""The maximum number of items per run. The next run continues with the remaining items."""
 POSTPONE_SECONDS = 60
-"""Seconds until a failed item is retried."""
+"""The number of seconds after which a failed item is retried."""
 
 _Outcome = Literal["moved on", "stuck", "not due"]
 
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The due items of a ``due`` index. ``what`` is their name in logs and metrics, for example "payment not
-    finished".
+    """The due items of a ``due`` index. ``what`` is the description of the items in logs and metrics, for example
+    "payment not finished".
     """
 
     store: Store
@@ -81,7 +81,7 @@ class DueItems:
             return "stuck"
 
     def _postpone(self, item: Item) -> None:
-        """Postpone a failed item."""
+        """Postpone the due time of a failed item."""
         later = {"due_at": self.clock.time() + POSTPONE_SECONDS}
         try:
             self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))

@@ -50,7 +50,7 @@ class Record:
     @classmethod
     @cache
     def _names(cls) -> tuple[str, ...]:
-        """Return the names of the fields. They are cached, because every request needs them."""
+        """Return the names of the record's fields. The names are cached, because every request needs them."""
         return tuple(each.name for each in fields(cls))
 
     @classmethod
@@ -58,7 +58,7 @@ class Record:
         return cls(**{name: item[name] for name in cls._names() if name in item})
 
     def put(self, write_id: str) -> Put:
-        """Return the write that creates the record. It fails if the record already exists."""
+        """Return the write that creates the record. The write fails if the record already exists."""
         table, key = self.place
         members = without_none({name: getattr(self, name) for name in self._names()})
         return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
@@ -68,11 +68,11 @@ class Record:
         return Check(*self.place, Attr("version").eq(self.version))
 
     def with_changes(self: R, **members: Any) -> R:
-        """Return the record with the changes that ``update`` makes for the same members."""
+        """Return the record with the same changes as ``update`` writes."""
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """Return the write that sets members. Members that are ``None`` are removed. It fails if the record has
+        """Return the write that sets members. Members that are ``None`` are removed. The write fails if the record has
         changed.
         """
         return Update(
@@ -85,7 +85,7 @@ class Record:
 
 
 def or_default(wished: T | None, otherwise: T) -> T:
-    """Return the value, or the default if the value is ``None``. The value 0 does not select the default."""
+    """Return the value, or the default if the value is ``None``. The value 0 is returned unchanged."""
     return otherwise if wished is None else wished
 
 
@@ -114,7 +114,7 @@ def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
 
 
 def _written_key(operation: Operation) -> Key | None:
-    """Return the key of an item that identifies the attempt which writes the item."""
+    """Return the key of an item that contains the id of the attempt that wrote the item."""
     match operation:
         case Put(table, {"owner": owner, "part": part, "written_by": _}):
             return table, {"owner": owner, "part": part}

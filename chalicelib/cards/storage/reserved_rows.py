@@ -36,21 +36,23 @@ from chalicelib.foundation.requests.facts import Key
 T = TypeVar("T")
 
 CONFIRMED_WITHIN = 500
-"""Milliseconds after its time within which storage must confirm a reservation."""
+"""The number of milliseconds after a reservation's time within which storage must confirm the reservation."""
 AHEAD = 10_000
-"""Milliseconds that a second reservation is ahead of the clock, because storage confirmed the first one too late."""
+"""The number of milliseconds by which a second reservation is ahead of the clock. A second reservation is made if
+storage confirmed the first reservation too late.
+"""
 ABANDONED_AFTER = 15_000
-"""Milliseconds after which a reader cancels a reservation; requests give up earlier."""
+"""The number of milliseconds after which a reader cancels a reservation. Requests give up earlier."""
 MARK_RETENTION = 24 * 3600
-"""Seconds after the time of a cancelled reservation for which its mark is kept."""
+"""The number of seconds for which the mark of a cancelled reservation is retained after the reservation's time."""
 
 NewEntry = Callable[[], tuple[Timeline, int]]
-"""Gives a new row its list and number."""
+"""A function that returns the list and the number of a new row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReservedRow:
-    """A reserved position. ``token`` identifies its reservation."""
+    """A reserved position. ``token`` identifies the position's reservation."""
 
     timeline: Timeline
     at: int
@@ -66,7 +68,7 @@ class ReservedRow:
         return Put(table, key | {RESERVED_BY: self.token}, absent("owner"))
 
     def put(self, members: Item) -> Put:
-        """Return the write of the row in this position. It fails if the reservation was used or cancelled."""
+        """Return the write of the row in this position. The write fails if the reservation was used or cancelled."""
         table, key = self.place
         return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
 
@@ -83,13 +85,15 @@ class ReservedRow:
         return CANCELLED in item and key.items() <= item.items()
 
     def listed_at(self, at: int) -> int | None:
-        """Return the time of this position, or ``None`` if this is ``at``, the time when the row was recorded."""
+        """Return the time of this position, or ``None`` if this time equals ``at``, the time when the row was
+        recorded.
+        """
         return None if self.at == at else self.at
 
 
 @dataclass(slots=True)
 class RowReservation:
-    """A request's reservation, ``made`` once for all its attempts."""
+    """A request's reservation, which is made once and used by all attempts of the request."""
 
     store: Store
     clock: Clock

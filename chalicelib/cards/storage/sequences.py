@@ -19,11 +19,11 @@ from chalicelib.foundation.requests.facts import Key
 
 BLOCK = 50
 LOW = 20
-"""A counter with fewer numbers left is refilled along with any other that needs it."""
+"""The number of remaining numbers below which a counter is refilled whenever another counter is refilled."""
 SPARE = 5 * 10**10
-"""The first of the random identifiers, all of which have 11 digits."""
+"""The lowest random identifier. All random identifiers have 11 digits."""
 SEQUENCES: Key = (TABLE, {"owner": "sequences", "part": "sequences"})
-"""The counters; each holds the highest number reserved by any process."""
+"""The counters. The value of a counter is the highest number that any process has reserved."""
 
 Name = Literal[
     "holder",
@@ -43,7 +43,7 @@ Name = Literal[
 
 
 class Sequences:
-    """Counters in the cards table."""
+    """The identifier counters in the cards table."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -74,8 +74,8 @@ class Sequences:
             self._lock.release()
 
     def spare(self, name: Name) -> int:
-        """Return an identifier without a storage call: from the block, or a random number far above all counted
-        numbers.
+        """Return an identifier without a storage call. The identifier is from the block, or a random number far above
+        all counted numbers.
         """
         if self._lock.acquire(blocking=False):
             try:
@@ -88,7 +88,7 @@ class Sequences:
         return SPARE + secrets.randbelow(SPARE)
 
     def fill_up(self, wanted: Name) -> None:
-        """Reserve new blocks for this counter and for all nearly used counters. The remaining numbers of their blocks
+        """Reserve new blocks for this counter and for all nearly used counters. The remaining numbers of the old blocks
         are lost.
         """
         names = [name for name, left in self.left.items() if name == wanted or len(left) < LOW]

@@ -31,15 +31,15 @@ Position = tuple[int, int]
 SHARDS = 16
 """The number of partitions of a programme manager's list of all cards."""
 CERTAIN_AFTER = 1000
-"""Milliseconds after which no position can be reserved before an existing one."""
+"""The age of a position, in milliseconds, after which no new position can be reserved before this position."""
 RESERVED_BY, CANCELLED = "reserved_by", "cancelled"
-"""The attributes of an item in the place of a row that may still be written, or that never will be."""
+"""The attributes of a placeholder item, for a row that may still be written or for a row that will not be written."""
 _LATEST = 10**13 - 1
 """The last Unix millisecond with 13 digits, in the year 2286."""
 _MANY = 1000
-"""Rows per read when most of them are filtered out."""
+"""The number of rows per read if most rows do not match."""
 REPEATED_DEPTHS = (150, 1500)
-"""Rows of each list in the second and third read of a search that has not found enough."""
+"""The numbers of rows of each list in the second and third read of a search, if earlier reads found too few rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ Read = Callable[[], list[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search: the condition on rows, if any, and the range of sort keys, inclusive."""
+    """A search. It consists of an optional condition on rows and of an inclusive range of sort keys."""
 
     condition: Condition | None = None
     first: str | None = None
@@ -124,12 +124,12 @@ class Timeline(Rows):
         return f"{self.name}#{at:013}#{number:0{self.digits}}"
 
     def position(self, part: str) -> Position:
-        """The position of the row with this sort key."""
+        """Return the position of the row with this sort key."""
         at, number = part.removeprefix(f"{self.name}#").split("#")
         return int(at), int(number)
 
     def key(self, at: int, number: int) -> Key:
-        """The key of the row at a position."""
+        """Return the key of the row at a position."""
         return self.table, {"owner": self.owner, "part": self.part(at, number)}
 
     def first_part(self, span: Span) -> str:
@@ -185,7 +185,7 @@ def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
 
 
 def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:
-    """Return the number of rows found that no unread row can precede."""
+    """Return the number of found rows that no unread row can precede."""
     first = min(begins.values())
     return sum(row["part"] < first for row in found)
 
@@ -201,7 +201,7 @@ def shards(manager_id: int) -> Sequence[str]:
 
 
 def shard_of(manager_id: int, number: int) -> str:
-    """Return the partition, among a programme manager's lists of all cards, that has the row with this number."""
+    """Return the partition that contains the row with this number, in a programme manager's lists of all cards."""
     return f"manager#{manager_id}#{zlib.crc32(str(number).encode()) % SHARDS}"
 
 
@@ -220,10 +220,11 @@ class LatestRows:
 def latest_page(
     store: Store, lists: Sequence[Rows], count: int, before: str | None = None, wanted: Search | None = None
 ) -> LatestRows:
-    """Return the last ``count`` rows, or matching rows, of all lists, which must share one name.
+    """Return the last ``count`` rows, or the last ``count`` matching rows, of all lists. All lists must have the same
+    name.
 
-    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, further
-    back each time. It reads about 26,000 rows of a programme manager's lists.
+    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, and each
+    read goes further back. A search reads about 26,000 rows of a programme manager's lists.
     """
     found: list[Item] = []
     certain: list[Item] = []

@@ -31,8 +31,8 @@ def create_card_acs_merchant_whitelist_rule(
     request: CreateCardAcsMerchantWhitelistRule, context: RequestContext, *, sequences: Sequences
 ) -> ActionOutcome[card_records.WhitelistRule]:
     """If a payment matches every criterion of the rule, and at least one entry of each list, 3-D Secure does not
-    challenge the
-    cardholder. A ``rule_code`` must be unique among all your rules (2005), including rules above your access level.
+    challenge the cardholder. A ``rule_code`` must be unique among all your rules (2005), including rules above your
+    access level.
     """
     code = request.rule_code and records.code_key(context.manager_id, request.rule_code)
     items = context.items([Card.key(request.card_id), *([code] if code else [])])
@@ -81,7 +81,7 @@ def simulate_authentication(
     """``outcome`` is ``frictionless`` if a rule of the card exempts the payment, ``rejected`` if the card is not
     active, and ``challenge`` otherwise. A challenge creates a request for ``authenticationConfirm``. No message is sent
     to the cardholder. The response contains the validation value. If the programme manager delivers validation values,
-    its event contains the encrypted value.
+    the programme manager's event contains the encrypted value.
     """
     card = context.find(Card, request.card_id)
     if card.status(context.now) != ACTIVE:
@@ -122,7 +122,9 @@ def _serialize_answer(
 def _event_data(
     request: SimulateAuthentication, asked: records.Authentication, encrypted: str | None
 ) -> ThreeDSecureEvent:
-    """Return the data of the event for a pending request. ``encrypted`` is the validation value, if it is delivered."""
+    """Return the event data of a pending request. ``encrypted`` is the encrypted validation value, if the programme
+    manager delivers validation values.
+    """
     return {
         "auth_request_id": asked.id,
         "card_id": asked.card_id,
@@ -140,7 +142,7 @@ def _event_data(
 
 
 def _purchase_facts(request: SimulateAuthentication) -> dict[str, str]:
-    """Return the known facts of a purchase, in the format of a whitelist rule's lists."""
+    """Return the known facts of a purchase, in the same format as the lists of a whitelist rule."""
     country, shop = request.merchant_country_ison, None
     if request.acquirer_bin is not None and request.merchant_id is not None:
         shop = f"{request.acquirer_bin}+{request.merchant_id}"

@@ -1,7 +1,7 @@
 """3-D Secure records: merchant whitelist rules, and authentication requests awaiting the cardholder's response.
 
-A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection. Each of its
-lists is a separate item, because a list may be 64 KB. A payment must match one entry of every list. If the rule has a
+A payment that matches a whitelist rule needs no challenge. A rule is an item in its card's collection. Each list of a
+rule is a separate item, because a list may be 64 KB. A payment must match one entry of every list. If the rule has a
 maximum amount, only payments in the rule's currency up to that amount match.
 """
 
@@ -20,7 +20,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 
 LISTS = ("acquirer_bin_merchant_id", "mcc", "merchant_country_ison", "merchant_name")
-"""The criteria of a rule; each is a list."""
+"""The list criteria of a rule."""
 _PREFIX = "rule#"
 
 
@@ -41,7 +41,7 @@ class WhitelistRule:
 
 
 def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
-    """Return the writes that create a rule. They fail if its code is already used."""
+    """Return the writes that create a rule. The writes fail if the rule's code is already used."""
     owner = f"card#{card_id}"
     head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}
     if rule.maximum is not None:
@@ -59,7 +59,7 @@ def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, wri
 
 
 def code_key(manager_id: int, code: str) -> Key:
-    """Return the key that reserves a rule's code, unique among the programme manager's cards."""
+    """Return the key that reserves a rule's code. Codes are unique among the programme manager's cards."""
     return TABLE, {"owner": f"rule_code#{manager_id}#{digest(code)}", "part": "rule_code"}
 
 
@@ -91,7 +91,7 @@ WAITING, CONFIRMED, REFUSED, FAILED = "waiting", "confirmed", "refused", "failed
 class Authentication(Record):
     """An authentication request.
 
-    ``proof`` is the keyed hash of its validation value. ``valid_until`` is in Unix seconds.
+    ``proof`` is the keyed hash of the request's validation value. ``valid_until`` is in Unix seconds.
     """
 
     kind: ClassVar = "authentication"
@@ -113,5 +113,5 @@ class Authentication(Record):
 
 
 def hash_of(card_data: CardData, number: int, value: str) -> str:
-    """Return the keyed hash of a request's validation value."""
+    """Return the keyed hash of an authentication request's validation value."""
     return card_data.fingerprint(f"authentication {number} {value}")

@@ -176,8 +176,12 @@ def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phras
     ("model", "member", "expected"),
     [
         (CreateAccount, "account_status", "The account's status"),
-        (CreateAccount, "holder_id", "An existing holder; without it the holder block describes a new one"),
-        (GetAccounts, "account_id", "The account"),
+        (
+            CreateAccount,
+            "holder_id",
+            "The id of an existing holder. If the field is absent, the holder block describes a new holder",
+        ),
+        (GetAccounts, "account_id", "The account's id"),
         (SimulateClearing, "amount", "The amount to clear, in minor units"),
         (SimulateRefund, "amount", "The amount refunded, in minor units"),
     ],
@@ -193,7 +197,7 @@ def test_a_member_has_the_most_specific_of_several_descriptions(
     ("member", "value"), [("count", MOST_COUNT), ("amount", MOST_AMOUNT), ("country_count", MOST_COUNTRIES)]
 )
 def test_the_description_of_a_limit_remainder_states_the_value_for_unlimited(member: str, value: int) -> None:
-    assert f"; {value} without a bound" in sentence(model_of(LimitStatusRecord), member)
+    assert f", or {value} if the " in sentence(model_of(LimitStatusRecord), member)
 
 
 def test_a_member_without_a_description_is_refused() -> None:
