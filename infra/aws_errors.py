@@ -11,7 +11,7 @@ from botocore.parsers import ResponseParserError
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse
 
 AWS_ERRORS = (AwsError, ClientError, BotoCoreError, ResponseParserError)
-"""All errors of a call of AWS, by the service or by boto3."""
+"""The errors that a call to AWS can raise, caused by AWS or by boto3."""
 
 
 def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:

@@ -1,8 +1,8 @@
-"""Computes the cost of a million requests, and the request rates at which limits of AWS and the service are reached.
+"""Computes the cost of a million requests, and the request rates that reach the limits of AWS and of the service.
 
-The input is the resource usage of each request in ``infra/capacity.csv``, and the assumptions, limits and prices in
-tables of ``docs/capacity.md``. Without options, the command updates the cost and rate tables of the page. With
-options, the command prints the tables for other assumptions.
+The input is the resource usage of each request in ``infra/capacity.csv``, and the assumptions, limits and prices in the
+tables of ``docs/capacity.md``. Without options, the command updates the cost and rate tables of this page. With options
+that override assumptions, the command prints the tables.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ OPTIONS = {
     "--gateway-rate": "API Gateway, requests",
     "--concurrency": "Lambda, concurrent executions",
 }
-"""Command-line options, each with the assumption or limit that it overrides."""
+"""The command-line options, with the assumption or limit that each option overrides."""
 REQUESTS = {
     "relayed read": "relayed read: accounts",
     "payment": "payment with a key",
     "card authorization": "card authorization",
 }
-"""The requests whose limits are computed, each with its title in ``infra/capacity.csv``."""
+"""The requests whose limits are computed, with their titles in ``infra/capacity.csv``."""
 SECRET_READERS = ("relayed read", "payment")  # each environment reads a secret once a minute
 JOURNEYS = {
     "**a consent, with its tokens**": ("authorize", "init_authorization", "consent", "exchange of a code"),
@@ -94,7 +94,9 @@ class Figures:
 
 
 def read_figures(page: str) -> Figures:
-    """Read the work of each request from ``infra/capacity.csv``, and all other figures from the tables of ``page``."""
+    """Read the resource usage of each request from ``infra/capacity.csv``, and all other figures from the tables of
+    ``page``.
+    """
     with WORK.open(encoding="utf-8", newline="") as file:
         _, *work = csv.reader(file)
     return Figures(
@@ -144,7 +146,9 @@ def cost(figures: Figures, work: Work) -> dict[str, Decimal]:
 
 
 def billed_milliseconds(figures: Figures, work: Work) -> int:
-    """Return the billed time: waiting time, plus processor time scaled up for less than one processor."""
+    """Return the billed time: the waiting time plus the processor time. Processor time is longer if the function has
+    less than one processor.
+    """
     values = figures.values
     slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
     processor = work.processor * values["processor time of the floor"] * slowness
@@ -153,7 +157,7 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
 
 
 def _memory(figures: Figures, work: Work) -> Decimal:
-    """Return the memory size in MB of the function that does the work."""
+    """Return the memory size, in MB, of the function that handles a request or message."""
     name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
     return figures.values[name]
 
@@ -162,8 +166,8 @@ def _memory(figures: Figures, work: Work) -> Decimal:
 
 
 def limits(figures: Figures, request: str) -> list[Limit]:
-    """Return the limits of a request, lowest first. The load is spread evenly over clients, consents, cards and
-    accounts.
+    """Return the limits of a request, lowest first. The load is assumed to be distributed evenly over clients,
+    consents, cards and accounts.
     """
     values, environments = figures.values, _environments(figures, request)
     found = [
@@ -185,7 +189,9 @@ def _environments(figures: Figures, request: str) -> Decimal:
 
 
 def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
-    """Return the limits of a new table and of any table, each with the first table or index that reaches the limit."""
+    """Return the limits of a new table and of any table. Each limit includes the first table or index that reaches
+    it.
+    """
     for table, name, remedy in (
         ("a new table", "DynamoDB, a new table", TABLE_GROWTH),
         ("a table", "DynamoDB, a table's quota", HIGHER_QUOTA),
@@ -202,7 +208,7 @@ def _table_limits(figures: Figures, request: str) -> Iterator[Limit]:
 
 
 def tables(figures: Figures, rates: Sequence[int] = RATES) -> list[str]:
-    """Return the cost and rate tables in Markdown, in the order of the page."""
+    """Return the cost and rate tables in Markdown, in the order in which the page contains them."""
     return [_overview_table(figures), _cost_table(figures), _rate_table(figures, rates), _limit_table(figures)]
 
 

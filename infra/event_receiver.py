@@ -1,4 +1,4 @@
-"""An HTTP server that receives events and verifies them with the Python package."""
+"""An HTTP server that receives events and verifies them with the ``causeway`` Python package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
 from infra.strict_http import StrictHandler
 
 SECONDS = 60.0
-"""The longest wait for an event: until a second attempt, 5 seconds after the first, on a busy machine."""
+"""Maximum time to wait for an event. On a busy machine, it covers a second attempt 5 seconds after the first."""
 
 
 class EventMissing(Exception):
@@ -46,7 +46,7 @@ class EventReceiver:
             return 204
 
     def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
-        """Wait for an event of a type whose data contain these members. Other events are stored for later calls.
+        """Wait for an event that has the given type and data members. Other events are stored for later calls.
 
         Raises: EventMissing, if no such event arrives in time, or a signature is invalid.
         """

@@ -16,7 +16,7 @@ from pathlib import Path
 Settings = dict[str, str]
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
 _CREDENTIALS = (re.compile(r"(?<=://)\S*(?=@)"), re.compile(r"[^\s/@:]+:[^\s/@]\S*(?=@)"))
-"""The user and the password of a URL, and of one that lacks its scheme, whatever the password contains."""
+"""Patterns of the user name and password in a URL, and in a URL without a scheme, for passwords with any characters."""
 
 
 class SettingsInvalid(Exception):
@@ -24,17 +24,18 @@ class SettingsInvalid(Exception):
 
 
 def mask(text: str) -> str:
-    """Return a text without users and passwords in its URLs."""
+    """Return a text in which user names and passwords in URLs are masked."""
     for credentials in _CREDENTIALS:
         text = credentials.sub("***", text)
     return text
 
 
 def uv_variables(environ: Mapping[str, str]) -> Settings:
-    """Return the environment variables for uv that match pip's configuration, except those already in ``environ``.
+    """Return the environment variables for uv that match pip's configuration. Variables already in ``environ`` are
+    omitted.
 
     Raises:
-        SettingsInvalid: a configuration file of pip cannot be parsed, or a setting is not of its type.
+        SettingsInvalid: a configuration file of pip cannot be parsed, or a setting has the wrong type.
     """
     variables = dict(_translate(_read_settings(environ), environ))
     return {name: value for name, value in variables.items() if not name.startswith("UV_") or name not in environ}
@@ -78,7 +79,9 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
 
 
 def _read_settings(environ: Mapping[str, str]) -> Settings:
-    """Read the settings of ``pip install``: files, then variables. The section ``install`` overrides ``global``."""
+    """Read the settings of ``pip install`` from pip's files and then from variables. The section ``install`` overrides
+    ``global``.
+    """
     parser = RawConfigParser()
     for file in find_files(environ):
         try:

@@ -1,4 +1,6 @@
-"""The progress of long commands: a rich progress bar on a terminal, otherwise occasional plain lines."""
+"""Reports the progress of long commands: with a rich progress bar on a terminal, otherwise with occasional plain
+lines.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LINE_SECONDS = 10.0
-"""Seconds between plain lines; shorter tasks print none."""
+"""Number of seconds between plain lines. Shorter tasks print no lines."""
 _UPDATE_SECONDS = 0.1
 """Seconds between updates of the bar."""
 
@@ -56,7 +58,7 @@ class Progress:
             yield item
 
     def print(self, text: str) -> None:
-        """Print a line of the command's output immediately. Hide the bar meanwhile, because the bar would redirect the
+        """Print a line of the command's output immediately. The bar is hidden meanwhile, because it would redirect the
         line.
         """
         if self._bar:

@@ -15,7 +15,7 @@ _MOST_PAGES = 6
 
 
 class NavigationFailed(Exception):
-    """The page does not let the PSU continue."""
+    """The browser cannot continue from the current page."""
 
 
 @dataclass
@@ -31,7 +31,9 @@ class Form:
 
 @dataclass
 class BrowserPage:
-    """A loaded page: its URL, title, forms and links, texts of elements by id, and the texts of each ``<header>``."""
+    """A loaded page: its URL, title, forms and links, the texts of elements by id, and the texts of each
+    ``<header>``.
+    """
 
     url: str
     status: int
@@ -42,7 +44,9 @@ class BrowserPage:
     links: list[str]
 
     def text_after(self, text: str) -> list[str]:
-        """Return the texts after ``text`` in the first ``<header>`` that starts with it; empty without such header."""
+        """Return the texts after ``text`` in the first ``<header>`` that starts with ``text``. Return an empty list if
+        there is no such header.
+        """
         return next((rest for first, *rest in self.headers if first == text), [])
 
     def form(self, holds: str) -> Form:
@@ -111,7 +115,9 @@ class _Reader(HTMLParser):
 
 
 class Browser:
-    """A browser that follows redirects until a redirect leads to ``stops_at``, where the PSU returns to the TPP."""
+    """A browser that follows redirects until the target is ``stops_at``, the URL at which the PSU returns to the
+    TPP.
+    """
 
     def __init__(self, stops_at: str, watch: Callable[[str, str, int, str], None]) -> None:
         self._session = new_session()
@@ -119,7 +125,7 @@ class Browser:
         self._watch = watch
 
     def open(self, url: str) -> BrowserPage | str:
-        """Load a page. Returns the page, or the URL if a redirect led to ``stops_at``."""
+        """Load a page. Return the page, or the URL if the browser was redirected to ``stops_at``."""
         return self._load("GET", url, None)
 
     def submit(
@@ -151,10 +157,11 @@ class Browser:
 
 
 def agree(browser: Browser, url: str, customer: str = "") -> BrowserPage | str:
-    """Approve on the pages of a demonstration bank: sign in, choose all accounts or the first, enter the key code.
+    """Approve a request on the pages of a demonstration bank: sign in, select all accounts or the first account, and
+    enter the key code.
 
-    Returns the page without these forms, or the URL at which the browser stops. The default ``customer`` is the first
-    of the sign-in page. Raises: NavigationFailed.
+    Returns the first page without these forms, or the URL at which the browser stops. The default ``customer`` is the
+    first customer on the sign-in page. Raises: NavigationFailed.
     """
     page = browser.open(url)
     for _ in range(_MOST_PAGES):

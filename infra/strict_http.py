@@ -1,7 +1,7 @@
 """Strict parsing of requests (RFC 9112) for the local servers: ambiguous requests get 400 and end the connection.
 
-``http.server`` ends the headers at a line that it cannot parse. A ``Content-Length`` behind such a line is lost, and
-the body runs as a second request.
+``http.server`` treats a line that it cannot parse as the end of the headers. A ``Content-Length`` after such a line is
+ignored, and the body is executed as a second request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_BODY = 10 * 1024 * 1024
 """API Gateway's limit on the request body, in bytes."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names of this machine that no foreign domain can take (RFC 6761, 6.3)."""
+"""Host names of this machine that no external domain can use (RFC 6761, 6.3)."""
 
 _LONGEST_LINE = 65536
 _MOST_HEADERS = 100
@@ -46,14 +46,14 @@ class Unreadable(Exception):
 
 
 class Head(NamedTuple):
-    """The request line and headers. Header values have no surrounding blanks."""
+    """The request line and headers of a request. Header values have no surrounding blanks."""
 
     target: str
     version: str
     headers: Headers
 
     def values(self, name: str) -> list[str]:
-        """Return the values of a header by its lower-case name."""
+        """Return all values of the header with the given lower-case name."""
         return [value for each, value in self.headers if each.lower() == name]
 
     def encode(self) -> bytes:
@@ -68,7 +68,7 @@ class StrictHandler(BaseHTTPRequestHandler):
     Attributes:
         largest_body: the maximum size of a body in bytes. Larger bodies get status 413.
         reads_chunks: whether ``Transfer-Encoding: chunked`` is supported. If not, such requests get status 411.
-        hosts: the permitted host names, in lower case; ``None`` for any.
+        hosts: the permitted host names, in lower case; ``None`` permits any host name.
     """
 
     largest_body = LARGEST_BODY
@@ -76,10 +76,12 @@ class StrictHandler(BaseHTTPRequestHandler):
     hosts: frozenset[str] | None = LOOPBACK
     raw_requestline: bytes
     _length: int | None = 0
-    """The body's length in bytes; ``None`` if it comes in chunks."""
+    """The length of the body in bytes; ``None`` if the body is sent in chunks."""
 
     def handle_one_request(self) -> None:
-        """Read and handle a request. An error before the headers must not use data of the previous request."""
+        """Read and handle a request. If an error occurs before the headers are read, no data of the previous request is
+        used.
+        """
         self.requestline, self.command, self.path, self.headers = "", "", "", HTTPMessage()
         self.request_version = self.protocol_version
         try:
@@ -103,7 +105,9 @@ class StrictHandler(BaseHTTPRequestHandler):
             self.rfile = connection
 
     def read_body(self) -> bytes:
-        """Read the body of the request. Raises: Unreadable, which becomes an error response unless caught."""
+        """Read the body of the request. Raises: Unreadable, which is answered with an error response if it is not
+        caught.
+        """
         if self._length is None:
             return read_chunks(self.rfile, self.largest_body)
         body = self.rfile.read(self._length)
@@ -121,7 +125,7 @@ class StrictHandler(BaseHTTPRequestHandler):
 
 
 def read_head(request_line: bytes, lines: io.BufferedIOBase) -> Head:
-    """Read the request line and the headers after the request line. Raises: Unreadable."""
+    """Read the request line and the headers of a request. Raises: Unreadable."""
     first = _strip_end(request_line)
     if not _REQUEST_LINE.fullmatch(first):
         raise _bad("The request line is not that of HTTP/1.1.")
@@ -145,8 +149,8 @@ def body_length(head: Head, largest: int, reads_chunks: bool = False) -> int | N
 def check_host(head: Head, hosts: frozenset[str] | None) -> None:
     """Check that the request is for this server (RFC 9112, 3.2). Raises: Unreadable.
 
-    Otherwise, a foreign domain whose address was changed to this machine's address (DNS rebinding) would let any page
-    read the responses.
+    Without this check, an external domain that is redirected to this machine's address (DNS rebinding) would allow any
+    web page to read the responses.
     """
     given = head.values("host")
     if len(given) > 1 or (not given and head.version != "HTTP/1.0"):
@@ -171,7 +175,9 @@ def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
 
 
 def end_connection(connection: socket.socket) -> None:
-    """Shut down sending and read part of the input, because a close with unread data could discard the response."""
+    """Shut down sending and read part of the remaining input, because closing a connection with unread data could
+    discard the response.
+    """
     connection.settimeout(1)
     connection.shutdown(socket.SHUT_WR)
     left = _DRAINED

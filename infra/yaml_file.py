@@ -1,4 +1,4 @@
-"""Strict parsing of YAML files that people write. Faults are sentences that start with their location."""
+"""Parses YAML files strictly. Faults are reported as sentences that start with their location."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ImportError:  # PyYAML was built without it
     from yaml import SafeLoader  # type: ignore[assignment]
 
 _DEEPEST = 100
-"""Levels of lists and members. Far more would overflow the stack of the parser in C."""
+"""Maximum depth of nested lists and members. A much greater depth would cause a stack overflow in the C parser."""
 
 
 class InvalidYaml(ValueError):
@@ -25,9 +25,9 @@ class InvalidYaml(ValueError):
 
 
 class _Loader(SafeLoader):
-    """A stricter YAML loader. 036 is the number 36, not octal. 0.86 is text, not a binary float. Text is UTF-8.
+    """A strict YAML loader. 036 is the number 36, not octal. 0.86 is text, not a binary float. Text must be UTF-8.
 
-    The C parser itself refuses text that is not UTF-8.
+    The C parser refuses text that is not UTF-8.
     """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so

@@ -1,4 +1,4 @@
-"""Commands for the audit trail: changes, disclosures, resends and removals by person, with a digest over the lines."""
+"""Commands that export and verify the audit trail: who changed, disclosed, resent or removed data, with a digest."""
 
 from __future__ import annotations
 
@@ -37,14 +37,15 @@ def export(
 ) -> Report:
     """Write the audit trail of a period to a file, one JSON object per line, with a digest over the lines.
 
-    It has the operator's commands, the changes of clients with their authors, and the log lines about revealed card
-    data, ended consents, resent deliveries, resolved orders and changed passwords. Logs are kept for 365 days in prod.
-    Changes of clients have business time, which clock advance moves on a local stack; all other lines have real time.
+    The file contains the operator's commands, the changes to clients with their authors, and the log lines about
+    revealed card data, ended consents, resent deliveries, resolved orders and changed passwords. Logs are kept for 365
+    days in prod. Changes to clients are recorded in business time, which `clock advance` moves on a local stack. All
+    other lines are in real time.
 
-    The line of a command means that the command was started. It may have been refused.
+    A line for a command means that the command was started. The command may have been refused.
 
-    Every line has the digest of itself and of all previous lines. The last line has the number of lines. Keep the
-    printed digest apart from the file: audit verify compares them.
+    Every line has a digest of the line and of all previous lines. The last line has the number of lines. Store the
+    printed digest separately from the file; `audit verify` compares the file with it.
 
     \b
     Example:
@@ -68,9 +69,9 @@ def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of audit export.")],
     digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="The digest that audit export printed.")] = None,
 ) -> Report:
-    """Verify that a file of audit export is complete and unchanged.
+    """Verify that a file written by `audit export` is complete and unchanged.
 
-    Without --digest, whoever changed the file may have computed its digests anew.
+    Without --digest, the command does not detect changes if the digests in the file were recomputed.
 
     \b
     Example:
@@ -113,9 +114,7 @@ def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
 
 
 def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield each entry with a digest of all entries up to and including the entry, then a line with the number of
-    entries.
-    """
+    """Yield each entry with a digest of all entries so far, then a line with the number of entries."""
     digest, count = _START, 0
     for entry in entries:
         digest, count = _next_digest(digest, entry), count + 1
@@ -125,7 +124,7 @@ def chain(entries: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
-    """Return a description of the problem in exported lines; ``None`` if the lines are complete and unchanged."""
+    """Describe the problem in exported lines. Return ``None`` if the lines are complete and unchanged."""
     before = _START
     for number, line in enumerate(lines, 1):
         entry = {name: value for name, value in line.items() if name != "digest"}

@@ -21,15 +21,15 @@ def logo(
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the logo.")] = False,
 ) -> Report:
-    """Set or remove a bank's logo, which clients and the page for choosing a bank show.
+    """Set or remove a bank's logo, which is shown by clients and on the bank selection page.
 
-    An SVG file contains drawing elements, and the metadata and remarks of drawing programs. It must not contain
+    An SVG file may contain drawing elements, and the metadata and comments of drawing programs. It must not contain
     scripts, event handlers, links, pictures, animations, a document type, or references to other files.
 
-    PNG and JPEG files have at most 2,000 pixels in each direction. Of a PNG file, texts and other ancillary chunks are
-    not stored. An SVG file must not repeat too much of itself by references, nor have dashes, filter functions,
-    shadows of text or coordinates beyond 1,000,000 or, with all transforms, beyond 2,000 times its size: browsers would
-    take too long to draw it.
+    PNG and JPEG files have at most 2,000 pixels in each direction. The text and other ancillary chunks of a PNG file
+    are not stored. To limit the time that browsers need to draw an SVG file, it must not repeat too much content by
+    reference, and must not have dashes, filter functions or text shadows. Coordinates must not exceed 1,000,000 or,
+    after all transforms, 2,000 times the size of the drawing.
 
     \b
     Examples:

@@ -99,8 +99,8 @@ def add(
 ) -> Report:
     """Register a bank and print its API key, once.
 
-    The same key authenticates both sides: the bank to the service, and the service to the bank. A bank is registered
-    once: a BIC of 8 characters and the same BIC with XXX are one bank, and all commands accept both.
+    The key authenticates the bank to the service, and the service to the bank. A bank is registered once: a BIC of 8
+    characters and the same BIC followed by XXX identify one bank, and all commands accept both notations.
 
     \b
     Example:
@@ -175,7 +175,8 @@ def update(
 ) -> Report:
     """Change settings of a bank; the change takes effect everywhere within a minute.
 
-    A new API version resets scopes and schemes to all those of that version, unless you pass them.
+    A new API version resets the scopes and schemes to all scopes and schemes of that version. To choose others, pass
+    them in the same command.
 
     \b
     Examples:
@@ -212,8 +213,8 @@ def update(
 def probe_bank(bic: BicArgument) -> Report:
     """Send a bank a signed request and report the response.
 
-    The request lists accounts without a consent, so the bank has to refuse it. Any response in the protocol's
-    format counts as success. The exit code is 1 if there is none, or if the bank rejects the API key or the
+    The request lists accounts without a consent, so the bank has to refuse it. Any response in the protocol's format
+    counts as success. The exit code is 1 if there is no such response, or if the bank rejects the API key or the
     signature.
 
     \b
@@ -276,8 +277,8 @@ def rotate_key(
 def install_demo() -> Report:
     """Register the four demonstration banks on a stage that provides them.
 
-    Run it again to replace lost credentials, or to update the banks after PUBLIC_URL has changed; otherwise a
-    repeat changes nothing. Create the stage's keys first (`keys init`).
+    Run the command again to replace lost credentials, or to update the banks after PUBLIC_URL has changed. In all other
+    cases, a second run changes nothing. Create the stage's keys first (`keys init`).
 
     \b
     Example:

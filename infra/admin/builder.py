@@ -20,9 +20,9 @@ GROUPS = (
 )
 UNGROUPED = ("doctor", "trace")
 COMMANDS = (*UNGROUPED, *GROUPS)
-"""The first word of each command: the groups, and the commands outside them, each the module of its name."""
+"""The names of the ungrouped commands and of the command groups. By default, each name is also its module's name."""
 _MODULES = {"banks": "bank_logos"}
-"""The module that adds to a group, by the group's name."""
+"""The modules of the groups that are defined in a module with a different name, by group name."""
 
 _HELP = """The operator's command line of Causeway.
 

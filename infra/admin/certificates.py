@@ -88,10 +88,10 @@ def block(
     file: CertificateFile = None,
     reason: Annotated[str, typer.Option(help="Why, for the list.")] = "",
 ) -> Report:
-    """Refuse a certificate: a TPP's from its next call on, a bank's within a minute.
+    """Block a certificate. A TPP's certificate is refused from the next call on, a bank's certificate within a minute.
 
-    API Gateway checks no revocation lists, so a revoked certificate must be blocked here. Blocking it again
-    replaces the reason.
+    API Gateway checks no revocation lists, so a revoked certificate must be blocked with this command. Blocking a
+    certificate again replaces the reason.
 
     \b
     Examples:
@@ -137,11 +137,11 @@ def explain(
         str | None, typer.Option(metavar="BIC", help="The bank that presents it; without, it is a TPP's.")
     ] = None,
 ) -> Report:
-    """Explain whether the service accepts a certificate now. The exit code is 1 if it does not.
+    """Explain whether the service currently accepts a certificate. The exit code is 1 if the certificate is refused.
 
-    A TPP's is checked against the authorities of TPP_CA_BUNDLE, its dates and the blocklist; a bank's against those
-    of BANK_CA_BUNDLE, its dates, the blocklist and the subject of the bank's record. On a deployed stage set the
-    variable as the stage has it.
+    A TPP's certificate is checked against the authorities in TPP_CA_BUNDLE, the validity dates and the blocklist. A
+    bank's certificate is checked against the authorities in BANK_CA_BUNDLE, the validity dates, the blocklist and the
+    subject in the bank's record. For a deployed stage, set the variable to the value that the stage uses.
 
     \b
     Examples:
@@ -206,7 +206,7 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
 
 
 def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
-    """Return a certificate's members for printing. A bank's certificate has its subject as for ``banks update``."""
+    """Return a certificate's members for printing. For a bank, add the subject in the notation of ``banks update``."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,
@@ -220,7 +220,7 @@ def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
 
 
 def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tuple[str, str]:
-    """Return issuer and serial number of a certificate.
+    """Return the issuer and the serial number of a certificate.
 
     Raises:
         BadParameter, InvalidName, InvalidCertificate, CommandRefused.

@@ -101,7 +101,9 @@ def _key_id(key: Mapping[str, Any]) -> str:
 
 
 def _read_jwks(place: str) -> dict[str, Any]:
-    """Read keys from a file, or return the URL from which the service fetches the keys. Raises: CommandRefused."""
+    """Read keys from a file. For a URL, return the URL, from which the service will fetch the keys. Raises:
+    CommandRefused.
+    """
     if has_web_scheme(place):
         return {"jwks_uri": place}
     try:

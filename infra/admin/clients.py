@@ -77,11 +77,11 @@ def add(
 ) -> Report:
     """Register a client; print its Client ID and, once, its secrets.
 
-    A client with an Events URL gets a secret to verify its events. A user's code is used up even if the command is
-    refused.
+    A client with an Events URL gets a secret to verify its events. If the owner is given by a user's code, the code can
+    be used only once, even if the command is refused.
 
-    A client that authenticates with a key has no secret. The profile fapi2 needs private_key_jwt or
-    tls_client_auth; its requests must be pushed and its tokens bound.
+    A client that authenticates with a key has no secret. The profile fapi2 requires private_key_jwt or tls_client_auth,
+    pushed authorization requests, and sender-constrained access tokens.
 
     \b
     Examples:
@@ -130,7 +130,7 @@ def list_clients(
     owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only this user's clients.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="List the archived clients instead.")] = False,
 ) -> Report:
-    """List all clients, or those of one user; archived ones only with --archived.
+    """List all clients, or the clients of one user. Archived clients are listed only with --archived.
 
     \b
     Example:
@@ -187,7 +187,7 @@ def deactivate(client_id: ClientArgument) -> Report:
 
 @command(group, "archive")
 def archive(client_id: ClientArgument) -> Report:
-    """Deactivate a client and hide it from lists. Restore it before you change it. Its consents and history are kept.
+    """Deactivate a client and hide it from lists. Restore it before you change it. Consents and history are kept.
 
     \b
     Example:
@@ -199,7 +199,7 @@ def archive(client_id: ClientArgument) -> Report:
 
 @command(group, "restore")
 def restore(client_id: ClientArgument) -> Report:
-    """Restore an archived client. It stays inactive until `clients activate`.
+    """Restore an archived client. The client stays inactive until `clients activate`.
 
     \b
     Example:
@@ -253,16 +253,16 @@ def update(
 ) -> Report:
     """Change a client's title, Callback URLs, Events URL, limit of calls or security; other settings stay.
 
-    The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour
-    after the client last used it: pending authorizations that use it would end at an error page. When a client
-    first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the
-    URL is changed or removed.
+    The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour after
+    the client last used it: pending authorizations that use it would end at an error page. When a client first gets an
+    Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the URL is changed or
+    removed.
 
     A client has one way to receive events: --events poll replaces an Events URL, and an Events URL replaces --events
-    poll. Events recorded before can be fetched for 30 days; to fetch them, the client must authenticate.
+    poll. Events recorded before the change can be fetched for 30 days; to fetch events, the client must authenticate.
 
-    Another --auth-method replaces the former one with its keys or secrets. A method that needs a secret prints a
-    new one, once.
+    A new --auth-method replaces the previous method and its keys or secrets. If the new method needs a secret, a new
+    secret is created and printed once.
 
     \b
     Examples:
@@ -313,10 +313,10 @@ def rotate_secret(
 ) -> Report:
     """Create a new secret for a client and print it, once.
 
-    During the overlap the client may use either secret. At most two are accepted: another rotation within the
-    overlap invalidates the oldest. If a secret is compromised, use --overlap 0, which invalidates it immediately.
+    During the overlap the client may use either secret. At most two are accepted: another rotation within the overlap
+    invalidates the oldest. If a secret is compromised, use --overlap 0, which invalidates the old secret immediately.
 
-    A client without a secret gets its first one, and must authenticate with it from now on.
+    A client without a secret gets its first secret, and must authenticate with this secret from now on.
 
     \b
     Examples:
@@ -357,11 +357,11 @@ def events_url(
 def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
     """Create a new secret for a client's events and print it, once.
 
-    During the overlap every event carries two signatures, so the client can verify it with either secret. At most
-    two are in use: another rotation within the overlap invalidates the oldest.
+    During the overlap every event carries two signatures, so the client can verify it with either secret. At most two
+    are in use: another rotation within the overlap invalidates the oldest.
 
-    If a secret is compromised, use --overlap 0: it signs no further events, and the client cannot verify events
-    until it has the new one.
+    If a secret is compromised, use --overlap 0: the old secret signs no further events, and the client cannot verify
+    events until it has the new secret.
 
     \b
     Examples:

@@ -38,11 +38,11 @@ def show() -> Report:
 def advance(
     span: Annotated[str, typer.Argument(metavar="SPAN", help=f"How far: {NOTATIONS}; at most 400d.")],
 ) -> Report:
-    """Move business time forward; ends when everything that became due on the way has been done.
+    """Move business time forward, and wait until all work that became due has been done.
 
     Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All
     processes of the stack follow within a second. Signatures, certificates, keys and sessions stay in real time. Time
-    cannot go back: make run FRESH=1 starts anew, without the data.
+    cannot be moved backward; `make run FRESH=1` starts a new stack without data.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ _LATIN = {
     "3": "\u0437",
     "6": "\u0431",
 }
-"""Small letters and digits, with the Latin, Cyrillic, Greek and Armenian ones that look like them, large or small."""
+"""Lower-case letters and digits, each with the Latin, Cyrillic, Greek and Armenian characters that look like it."""
 _LOOKALIKES = str.maketrans({other: letter for letter, others in _LATIN.items() for other in others})
 
 

@@ -14,7 +14,7 @@ _CREDENTIALS = (
     *("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
 )
 _SHORTEST_KEY = 16
-"""Minimum length of a real AWS access key id; emulators use shorter ones."""
+"""Minimum length of a real AWS access key id; emulators use shorter ids."""
 
 
 class StageUnknown(Exception):
@@ -31,7 +31,8 @@ def connect() -> bootstrap.Hub:
 
 
 def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the local stack's environment variables; empty if ``environ`` sets a deployed stage or an endpoint.
+    """Return the local stack's environment variables. Return an empty mapping if ``environ`` sets a deployed stage or
+    an endpoint.
 
     Raises:
         StageUnknown: the stage is local, but no endpoint is set and no stack runs. Or AWS credentials are set without a

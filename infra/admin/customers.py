@@ -24,8 +24,9 @@ _COLUMNS = ("bank", "id", "name", "password", "accounts")
 def load(path: Annotated[Path, typer.Argument(metavar="FILE", help="The customer file, in YAML.")]) -> Report:
     """Load a customer file: persons with accounts, balances and transactions, all in one transaction.
 
-    Customers with the ids of the file's are replaced, others stay. Every fault of the file is reported with its place.
-    Not in prod, which has no demonstration banks.
+    Existing customers are replaced if the file contains a customer with the same id; other customers stay unchanged.
+    Every error in the file is reported with its location. The command is refused in prod, which has no demonstration
+    banks.
 
     \b
     Example:
@@ -47,7 +48,7 @@ def load(path: Annotated[Path, typer.Argument(metavar="FILE", help="The customer
 
 @command(group, "list")
 def list_customers() -> Report:
-    """List the loaded customers with their accounts. Built-in customers are on the banks' pages.
+    """List the loaded customers with their accounts. Built-in customers are listed only on the banks' pages.
 
     \b
     Example:
@@ -64,9 +65,9 @@ def list_customers() -> Report:
 
 @command(group, "delete")
 def delete(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The customers' ids.")]) -> Report:
-    """Delete loaded customers at every bank: all of them, or none if one is unknown.
+    """Delete loaded customers at every bank. If one of the ids is unknown, no customer is deleted.
 
-    Their consents no longer work, and their unconfirmed payments are cancelled.
+    The deleted customers' consents stop working, and their unconfirmed payments are cancelled.
 
     \b
     Example:

@@ -21,7 +21,7 @@ group = command_group("List, show and resend deliveries.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
-"""Number of polls, half a second apart, that covers the longest attempt."""
+"""Number of polls to make, one every half second, to wait for the longest possible attempt."""
 _MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
@@ -47,10 +47,12 @@ def list_deliveries(
     since: Annotated[str | None, typer.Option(metavar="TIME", help=output.TIME_HELP)] = None,
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of deliveries.")] = LATEST,
 ) -> Report:
-    """List deliveries to a bank, a client or a programme manager; without one, all failed and then all due ones.
+    """List deliveries to a bank, a client or a programme manager. Without a receiver, list all failed, then all due
+    deliveries.
 
-    Failed deliveries are sorted by time of failure, newest first; with --state due, by the next attempt, earliest
-    first; otherwise by creation, newest first. --since filters by the same time.
+    Failed deliveries are sorted by time of failure, newest first. With --state due, deliveries are sorted by their next
+    attempt, earliest first. Other lists are sorted by time of creation, newest first. --since filters by the time used
+    for sorting.
 
     \b
     Examples:
@@ -91,15 +93,15 @@ def resend(
         int | None, typer.Option(metavar="MANAGER-ID", help="All that waits for this programme manager.")
     ] = None,
 ) -> Report:
-    """Resend an event or the notice of a revoked token, or everything that waits for a receiver.
+    """Resend an event, a notice of a revoked token, or all deliveries that wait for a receiver.
 
-    The delivery keeps its history and its id, by which the receiver recognises it. A finished delivery starts again
-    with all its attempts; a waiting one is sent immediately. If an attempt is running, the command waits up to a
-    minute for it. Deferred calls are never resent.
+    The delivery keeps its history and its id, so that the receiver can recognise a repeated delivery. A finished
+    delivery gets the full number of attempts again; a waiting delivery is sent immediately. If an attempt is running,
+    the command waits up to a minute for it. Deferred calls are never resent.
 
     With --bank, --client or --manager, every event and notice that waits for this receiver is sent immediately, for
-    example when it is back after an outage. Those with a running attempt are skipped and counted. You may repeat the
-    command. For deliveries that have failed, see `deliveries resend-failed`.
+    example when the receiver is available after an outage. Deliveries with a running attempt are skipped and counted.
+    You may repeat the command. For deliveries that have failed, see `deliveries resend-failed`.
 
     \b
     Examples:
@@ -141,9 +143,10 @@ def resend_failed(
     client: OfClient = None,
     manager: OfManager = None,
 ) -> Report:
-    """Resend all events and notices that have failed since a time.
+    """Resend all events and notices that have failed since a given time.
 
-    Preview them with `deliveries list --state failed --since TIME`. Deferred calls, such as payments, are skipped.
+    Preview the deliveries with `deliveries list --state failed --since TIME`. Deferred calls, such as payments, are
+    skipped.
 
     \b
     Examples:
@@ -205,7 +208,9 @@ def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | N
 
 
 def _find_bic(hub: Hub, text: str | None) -> str | None:
-    """Return a bank's registered BIC for either notation of a BIC. Raises: CommandRefused, InvalidBank."""
+    """Return a bank's registered BIC. The given BIC may have 8 or 11 characters. Raises: CommandRefused,
+    InvalidBank.
+    """
     if text is None:
         return None
     bic = valid_bic(text.upper())

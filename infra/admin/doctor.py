@@ -24,13 +24,13 @@ def doctor(
     ] = str(Position()),
     as_json: bool = False,
 ) -> Report:
-    """Find inconsistencies across tables that were restored one by one.
+    """Find inconsistencies between tables that were restored separately.
 
-    Every table is compared with those that its transactions write, and the ledger is verified. Without --mend, nothing
-    is changed; with it, the stage's functions have to be stopped, except on the local stack. Money is never corrected:
-    findings without a mend require a person. The exit code is 1 while something is inconsistent. It reads whole
-    tables, page by page, and prints each finding at once; progress goes to standard error. An interrupted run prints
-    the position at which to resume.
+    Every table is compared with the other tables that the same transactions write, and the ledger is verified. Without
+    --mend, nothing is changed. Before you use --mend, stop the stage's functions, except on the local stack. Amounts of
+    money are never corrected: findings that cannot be repaired automatically require a person. The exit code is 1 if an
+    inconsistency remains. The command reads whole tables, page by page, and prints each finding immediately; progress
+    goes to standard error. An interrupted run prints the position at which to resume.
 
     \b
     Examples:

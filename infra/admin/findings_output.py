@@ -17,7 +17,7 @@ _NOT_COMPARED = "earlier tables and items were not compared"
 
 
 class FindingsText:
-    """Findings as text lines, below the inconsistency and its remedy.
+    """Findings as lines of text, below a heading with the inconsistency and its remedy.
 
     Args:
         start: the position at which the examination began.
@@ -84,7 +84,7 @@ class FindingsText:
 
 
 class FindingsDocument(FindingsText):
-    """Findings as the first member of a JSON document, one per line. ``end`` completes the document."""
+    """The findings as the first member of a JSON document, one finding per line. ``end`` completes the document."""
 
     def add(self, finding: Finding) -> str:
         before = "," if self.counts else '{"findings": [\n'

@@ -43,8 +43,8 @@ def rotate_signing(
 
     The old key stays published and signs until then. A new key that is not in use yet is replaced.
 
-    If a key is compromised, use --overlap 0, which withdraws it immediately. Banks refuse the service's signatures
-    until they have fetched the new key, and some processes may sign with the old key for up to a minute.
+    If a key is compromised, use --overlap 0, which withdraws the old key immediately. Banks refuse the service's
+    signatures until they have fetched the new key, and some processes may sign with the old key for up to a minute.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def rotate_signing(
 def rotate_data() -> Report:
     """Encrypt new records with a new data key; existing records stay readable.
 
-    To retire the older keys, continue with keys reseal.
+    To retire the older keys, continue with `keys reseal`.
 
     \b
     Example:
@@ -78,9 +78,10 @@ def rotate_data() -> Report:
 def reseal() -> Report:
     """Encrypt all existing records with the newest data key, in the background.
 
-    The function reseal reads all tables with encrypted values, page by page, every five minutes, while the service
-    runs. It begins 16 minutes after the last rotation, and repeats its pass until one finds no value of an older key.
-    keys data shows the progress. Calling it again has no effect while it is working.
+    The Lambda function `reseal` runs every five minutes while the service is in use, and reads all tables with
+    encrypted values, page by page. It begins 16 minutes after the last rotation, and stops when a complete pass finds
+    no value that is encrypted with an older key. `keys data` shows the progress. Running this command again during the
+    work has no effect.
 
     \b
     Example:
@@ -93,10 +94,11 @@ def reseal() -> Report:
 
 @command(group, "data")
 def data() -> Report:
-    """Show the data keys, the number of values that older ones still open, and the progress of keys reseal.
+    """Show the data keys, the number of values still encrypted with older keys, and the progress of `keys reseal`.
 
-    A key that opens nothing any more can be removed 35 days later (removable_at). values_left is the number of values
-    that the last complete pass found encrypted with the key; null if no pass has looked for them.
+    A key can be removed 35 days after the last value encrypted with it is gone (removable_at). values_left is the
+    number of values that the last complete pass found encrypted with the key. It is null if no pass has counted such
+    values.
 
     \b
     Example:
@@ -114,11 +116,12 @@ def data() -> Report:
 def remove_data(
     number: Annotated[int, typer.Argument(metavar="DATA_KEY", help="The number of the key; see keys data.")],
 ) -> Report:
-    """Remove a data key that opens nothing any more.
+    """Remove a data key that is no longer needed to decrypt any record.
 
-    Refused for the newest key, for a key that may still open a record, and within 35 days after it opened the last one:
-    backups of the tables, messages in the queues and cursors may need it until then. Values that it encrypted, in older
-    copies of the tables, can never be read again.
+    The command refuses to remove the newest key and any key that may still be needed to decrypt a record. It also
+    refuses a key for 35 days after the last such record, because backups of the tables, messages in the queues and
+    cursors may need the key until then. After the removal, values that were encrypted with the key, for example in
+    older copies of the tables, can never be read again.
 
     \b
     Example:
@@ -188,7 +191,7 @@ def _timestamp(seconds: int | None) -> str | None:
 
 
 def _public_keys(hub: Hub) -> dict[str, Any]:
-    """Return ``{"keys": [{"key_id", "signs", "pem"}]}``. ``signs`` is true for the key in use."""
+    """Return ``{"keys": [{"key_id", "signs", "pem"}]}``. ``signs`` is true for the key that currently signs."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
     keys = {signatures.key_id(key): signatures.public_pem(key) for key in hub.keyring.public_keys()}
     return {"keys": [{"key_id": key_id, "signs": key_id == current, "pem": pem} for key_id, pem in keys.items()]}

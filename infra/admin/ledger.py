@@ -43,11 +43,12 @@ def verify(
 ) -> Report:
     """Check that every account equals the sum of its rows, and print the totals of the other books.
 
-    For each account: its rows have no gap, ascend in time, and sum to zero in each currency; its balances, after
-    each row and now, equal the sums of its rows; its transactions match its rows, and each can be found by id and
-    in its card's lists; its holds match its pending payments and authorizations, and its reserve its open disputes;
-    and movements between accounts are identical in each. The exit code is 1 at the first mismatch. The service may
-    keep running. Progress goes to standard error: a bar on a terminal, otherwise a line every ten seconds.
+    For each account, the command checks that the rows have no gap, ascend in time, and sum to zero in each currency,
+    and that the balances after each row and now equal the sums of the rows. It checks that the transactions match the
+    rows, and that each transaction can be found by id and in the lists of the card. It compares the holds with the
+    pending payments and authorizations, and the reserve with the open disputes. A movement between accounts must be
+    identical in all of them. At the first mismatch, the command ends with exit code 1. The service may keep running.
+    Progress goes to standard error: a bar on a terminal, otherwise a line every ten seconds.
 
     \b
     Examples:
@@ -83,8 +84,8 @@ def show(
 ) -> Report:
     """Show the rows of an account, newest first: time, cause, entries, and the resulting balances.
 
-    The account's own books are settled, held and reserved; all others are contra books. With --json, amounts are in
-    minor units.
+    The account's own books are settled, held and reserved; all other books are contra books. With --json, amounts are
+    in minor units.
 
     \b
     Examples:

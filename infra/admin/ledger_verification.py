@@ -39,10 +39,10 @@ from infra.progress import SILENT, Progress
 SENDINGS = 6
 """Maximum attempts at each read."""
 AT_ONCE = 4
-"""Accounts read in parallel."""
+"""Number of accounts that are read in parallel."""
 READ_TOGETHER = 100
 READS_AT_ONCE = 4
-"""Parallel batch reads that check references to transactions."""
+"""Number of parallel batch reads that check references to transactions."""
 
 
 @dataclass
@@ -144,8 +144,8 @@ def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference from a record to ``key``, with its owner, the problem if the target is missing, and the target's
-    members.
+    """A reference from a record to ``key``. It has the record's owner, the members that the target must have, and the
+    problem to report if the target is missing.
     """
 
     owner: str
@@ -158,7 +158,7 @@ class _Reference:
 
 
 def find_dangling_refs(store: Store, progress: Progress = SILENT) -> None:
-    """Find ids and card list entries without a transaction, and rows without an account.
+    """Find ids and card list entries that refer to no transaction, and rows that belong to no account.
 
     Raises: LedgerMismatch, at the first mismatch.
     """

@@ -28,12 +28,12 @@ RETENTION_SECONDS = (5 * 365 + 2) * 24 * 3600
 READING = frozenset(
     {"list", "show", "data", "test", "trace", "explain", "blocked", "verify", "unresolved", "export", "doctor"}
 )
-"""The commands, by name, that change nothing, unless they mend."""
+"""The names of commands that change no data. With ``--mend``, such a command counts as a change."""
 
 
 @dataclass(slots=True)
 class Command:
-    """The running command: its words, its arguments, and the names of its options on the command line."""
+    """The running command: its full name, its arguments, and the names of the options on the command line."""
 
     words: str
     arguments: Sequence[str] = ()

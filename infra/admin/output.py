@@ -54,7 +54,8 @@ class Report:
 
 
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], Callable[..., None]]:
-    """Decorate a function as a command of a group. Print the command's report, and expected errors as one sentence.
+    """Decorate a function as a command of a group. The command prints its report, and prints an expected error as one
+    sentence.
 
     Every command has the option ``--json``, whose value is passed to the parameter ``as_json``.
     """
@@ -87,7 +88,9 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
 
 def _running_command(group: typer.Typer, name: str, context: typer.Context) -> operator_log.Command:
-    """Return the command for the operator's log, with the values of arguments and only the names of options."""
+    """Return the command for the operator's log: its name, its arguments, and the names of its options without their
+    values.
+    """
     words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
     passed = [each for each in context.command.params if _is_passed(context, each.name) and each.name != _AS_JSON.name]
     values = {each.name: context.params[each.name] for each in passed}
@@ -105,8 +108,8 @@ def _is_passed(context: typer.Context, name: str | None) -> bool:
 
 
 def _spell_option(option: Any, value: object) -> str:
-    """Return the longest name of an option, such as ``--api-version``. For a switch, return the name for the given
-    value.
+    """Return the longest name of an option, such as ``--api-version``. For a switch, return the name that stands for
+    the given value.
     """
     return str(max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len))
 
@@ -148,7 +151,7 @@ def _format_cell(value: object) -> str:
 
 
 def parse_span(text: str) -> int:
-    """Parse a time span such as ``61m`` or ``PT61M`` to seconds. Raises: CommandRefused."""
+    """Parse a time span such as ``61m`` or ``PT61M``, and return seconds. Raises: CommandRefused."""
     try:
         return read_duration(text.strip())
     except InvalidDuration:
@@ -156,7 +159,7 @@ def parse_span(text: str) -> int:
 
 
 def parse_time(text: str, now: int, latest: int | None = None) -> int:
-    """Parse a timestamp, or a time span before ``now``, to Unix seconds.
+    """Parse a timestamp, or a time span before ``now``, and return Unix seconds.
 
     Raises:
         CommandRefused: the time is invalid, or later than ``latest`` (default: ``now``).
@@ -179,7 +182,9 @@ EventsOverlap = Annotated[int, overlap_option("How long events are also signed w
 
 
 def format_new_secret(subject: str, secret: str | None, use: str, old_until: str | None) -> str:
-    """Format the new secret of ``subject``. ``use`` is a verb for the secret's use, for example ``signs``."""
+    """Format the new secret of ``subject``. ``use`` is the verb that describes the secret's use, for example
+    ``signs``.
+    """
     before = f"together with the old one until {old_until}" if old_until else "alone"
     return f"The new secret of {subject}: {secret}\n{ONCE}\nIt {use} from now on, {before}."
 

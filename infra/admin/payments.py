@@ -26,10 +26,10 @@ RequestIdArgument = Annotated[str, typer.Argument(metavar="REQUEST_ID", help="Th
 def unresolved(
     limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of orders.")] = 100,
 ) -> Report:
-    """List orders that a bank may have and whose outcome is unknown, oldest first.
+    """List orders that a bank may have received and whose outcome is unknown, oldest first.
 
-    A version 2 bank that named the payment (payment_id) is asked for its status, for a day. For all others, ask the
-    bank, which recognises the order by its X-Request-Id, and record the answer with "payments resolve".
+    If a version 2 bank returned a payment_id, the service requests the payment's status for one day. For all other
+    orders, ask the bank, which can find the order by its X-Request-Id, and record the answer with `payments resolve`.
 
     \b
     Example:
@@ -49,7 +49,7 @@ def resolve(
     ] = None,
     not_accepted: Annotated[bool, typer.Option("--not-accepted", help="The bank does not have the payment.")] = False,
 ) -> Report:
-    """Record what a bank said about an order whose outcome is unknown.
+    """Record the bank's answer about an order whose outcome is unknown.
 
     \b
     Examples:

@@ -35,10 +35,10 @@ def load(
 ) -> Report:
     """Load a programme file and print the entries added, changed and removed.
 
-    Loading the same file twice changes nothing. Entries in use cannot be removed; if the file omits one, nothing of
-    that programme manager changes. Credentials that the file omits are revoked. The parts of new credentials are
-    printed once, as is the events secret when an Events URL is first set. Programme managers that are not in the
-    file are left unchanged.
+    Loading the same file twice changes nothing. Entries in use cannot be removed: if the file omits such an entry,
+    nothing is changed for that programme manager. Credentials that the file omits are revoked. The parts of new
+    credentials are printed once. When an Events URL is first set, the events secret is also printed once. Programme
+    managers that are not in the file are left unchanged.
 
     \b
     Examples:
@@ -73,7 +73,8 @@ def show(
         int | None, typer.Argument(metavar="MANAGER-ID", help="The programme manager to show. Default: list all.")
     ] = None,
 ) -> Report:
-    """List all programme managers, or show one with its configuration, entries in use, and credentials.
+    """List all programme managers, or show one programme manager with its configuration, entries in use, and
+    credentials.
 
     --json includes every member, such as the entries of fee, limit and risk groups.
 
@@ -112,9 +113,9 @@ def rotate_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
 def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOverlap = output.OVERLAP) -> Report:
     """Create a new secret for a programme manager's events and print it, once.
 
-    During the overlap every event carries two signatures, so receivers can verify it with either secret. At most
-    two are in use: another rotation within the overlap invalidates the oldest. If a secret is compromised, use
-    --overlap 0; receivers then cannot verify events until they have the new one.
+    During the overlap every event carries two signatures, so receivers can verify it with either secret. At most two
+    are in use: another rotation within the overlap invalidates the oldest. If a secret is compromised, use --overlap 0;
+    receivers then cannot verify events until they have the new secret.
 
     \b
     Examples:
@@ -129,7 +130,7 @@ def rotate_events_secret(manager_id: ManagerArgument, overlap: output.EventsOver
 
 @command(group, "drop-key")
 def drop_key(manager_id: ManagerArgument, name: NameArgument) -> Report:
-    """Invalidate the older of a credential's two keys, everywhere within a minute.
+    """Invalidate the older of a credential's two keys. All processes refuse the key within a minute.
 
     \b
     Example:

@@ -27,9 +27,9 @@ _LINE_WIDTH = 120
 
 @command(group, "show")
 def show() -> Report:
-    """Show the kinds of personal data, for how long they are kept, and what removes them.
+    """Show the kinds of personal data, their retention periods, and the processes that remove them.
 
-    With --json, also where they are and why they are kept.
+    With --json, the output also contains the storage location of the data and the reason for its retention.
 
     \b
     Example:
@@ -41,10 +41,10 @@ def show() -> Report:
 
 @command(group, "erase-psu")
 def erase_psu(consent_id: Annotated[str, typer.Argument(metavar="CONSENT_ID", help="An ended consent.")]) -> Report:
-    """Remove the account identifiers that a PSU approved, and say what stays.
+    """Remove the account identifiers that a PSU approved, and report the remaining data.
 
-    The consent must have ended: end it with consents revoke. The service knows a PSU by consents only; call it for
-    each of them.
+    The consent must have ended; use `consents revoke` to end it. The service identifies a PSU only by consents, so run
+    the command for each of the PSU's consents.
 
     \b
     Example:
@@ -55,9 +55,9 @@ def erase_psu(consent_id: Annotated[str, typer.Argument(metavar="CONSENT_ID", he
 
 @command(group, "erase-user")
 def erase_user(email: Annotated[str, typer.Argument(metavar="EMAIL", help="The user's login name.")]) -> Report:
-    """Remove a user of the web interface with all sessions and journeys, and say what stays.
+    """Remove a user of the web interface with all sessions and journeys, and report the remaining data.
 
-    The user's clients must be archived: see clients archive.
+    The user's clients must be archived; see `clients archive`.
 
     \b
     Example:
@@ -68,10 +68,10 @@ def erase_user(email: Annotated[str, typer.Argument(metavar="EMAIL", help="The u
 
 @command(group, "erase-holder")
 def erase_holder(holder_id: Annotated[int, typer.Argument(metavar="HOLDER_ID", help="The holder's id.")]) -> Report:
-    """Remove what no law keeps of a card holder, and say what stays.
+    """Remove a card holder's data that no law requires to be kept, and report the remaining data.
 
-    All accounts must be closed (C), and all cards blocked (B), expired (E) or never activated (N). Reads the whole
-    table of cards.
+    All accounts must be closed (C), and all cards blocked (B), expired (E) or never activated (N). The command reads
+    the whole table of cards.
 
     \b
     Example:
@@ -84,9 +84,10 @@ def erase_holder(holder_id: Annotated[int, typer.Argument(metavar="HOLDER_ID", h
 def remove(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be removed.")] = False,
 ) -> Report:
-    """Remove expired data: consents and payments after five years, holders five years after their accounts.
+    """Remove expired data: consents and payments after five years, and holders five years after their accounts were
+    closed.
 
-    Run it monthly. It reads three whole tables, and can be interrupted and repeated.
+    Run this command monthly. It reads three whole tables, and can be interrupted and repeated.
 
     \b
     Examples:
@@ -134,7 +135,7 @@ def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None
 
 
 def _removal(kind: Kind) -> str:
-    """Format the removal of a kind as in docs/reference/retention.md."""
+    """Describe the removal of a kind of data, in the format of docs/reference/retention.md."""
     on_request = "Removed" if kind.on_request else "Stays"
     return f"Kept: {kind.retention}. Then removed by: {kind.removal}. On request: {on_request}."
 

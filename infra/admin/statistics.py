@@ -52,8 +52,9 @@ Quarter = Annotated[str | None, typer.Option("--quarter", metavar="QUARTER", hel
 def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
     """Create the records of past days, and list the banks whose reports are missing.
 
-    Without a day it does what the nightly run does: the last two days, days without a record, and days whose report
-    arrived after the record was created. Repeating it creates the same records. --bank also accepts a removed bank.
+    Without a day, the command processes the same days as the nightly run: the last two days, days without a record, and
+    days for which a report arrived after the record was created. Repeating the command creates the same records. --bank
+    also accepts a removed bank.
 
     \b
     Examples:
@@ -76,9 +77,9 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
 
 @command(group, "show")
 def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
-    """Show daily records, by default of the last seven days; --json includes all exported members.
+    """Show daily records, by default for the last seven days. --json includes all exported members.
 
-    A new local stack has made-up days; they are marked.
+    A new local stack contains days with made-up data, which are marked in the output.
 
     \b
     Examples:
@@ -111,7 +112,7 @@ def export(
 ) -> Report:
     """Export the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), one row per day and bank.
 
-    The made-up days of a local stack are left out; standard error says how many days these are.
+    Days with made-up data on a local stack are omitted; their number is printed to standard error.
 
     \b
     Examples:
@@ -141,7 +142,9 @@ def export(
 
 
 def _describe_left_out(records: Sequence[DayRecord]) -> str:
-    """Format the omitted days, for example ``90 made-up days of 4 banks (360 rows)``. For one bank, a day is a row."""
+    """Format the omitted days, for example ``90 made-up days of 4 banks (360 rows)``. For a single bank, the number of
+    rows equals the number of days.
+    """
     days = _pluralize(len({record.day for record in records}), "made-up day")
     banks = len({record.bic for record in records})
     return days if banks == 1 else f"{days} of {banks} banks ({_pluralize(len(records), 'row')})"
@@ -199,7 +202,9 @@ def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange |
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """Return the daily records of one or all banks. Raises: CommandRefused: no records of an unregistered bank."""
+    """Return the daily records of one bank or of all banks. Raises: CommandRefused, if an unregistered bank has no
+    records.
+    """
     if bank is None:
         return list(day_records.records_of_all(hub.store, days.since, days.until))
     bic = _normalize_bic(hub, bank)

@@ -58,8 +58,8 @@ def trace(
 ) -> Report:
     """Show the log lines, error, calls to banks, deliveries and related records of a request.
 
-    Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are
-    shown in their current state, without secrets, hashes or encrypted values. For a delivery's id, it shows the
+    Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are shown
+    in their current state, without secrets, hashes or encrypted values. For a delivery's id, the command shows the
     request that caused the delivery. The exit code is 1 if nothing was found.
 
     \b
@@ -189,7 +189,9 @@ _TOGETHER = 100
 
 
 def _find_records(hub: Hub, lines: Sequence[LogLine], more: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """Read the records that log lines refer to, grouped by kind. ``more`` contains additional delivery ids."""
+    """Read the records that the log lines refer to, grouped by kind. ``more`` contains the ids of additional deliveries
+    to read.
+    """
     store, now = hub.store, hub.clock.time()
     said = [line.members for line in lines]
     ids = [*more, *_collect(said, "delivery_id"), *(each for one in said for each in one.get("delivery_ids", ()))]

@@ -59,11 +59,11 @@ def link(
     ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
 ) -> Report:
-    """Let a user see and manage a programme manager's cards, and use the simulator, in the web interface.
+    """Allow a user to manage a programme manager's cards and to use the simulator in the web interface.
 
-    A user sees the cards of one programme manager; linking another one replaces it. The link takes effect
-    immediately. A registered address does not prove a person's identity, but a code does: ask the person to read it
-    to you.
+    A user can be linked to one programme manager; a new link replaces the previous link. The link takes effect
+    immediately. A registered email address does not prove a person's identity, but a code does: ask the person to read
+    the code to you.
 
     \b
     Examples:
@@ -127,7 +127,7 @@ def reset_password(
 ) -> Report:
     """Print a one-time link with which a user sets a new password.
 
-    Send it over a channel that only this person reads. The current password stays valid until the link is used;
+    Send the link over a channel that only this person reads. The current password stays valid until the link is used;
     with --at-once it is invalidated immediately.
 
     \b

@@ -1,6 +1,6 @@
 """The file ``bank.yaml``, which describes a bank under test: format, defaults and validation.
 
-Every fault is reported with its location. Reports quote only paths of other files from the file's content.
+Every fault is reported with its location. Reports quote no content of the file except the paths of other files.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LISTEN = "127.0.0.1:9700"
 T = TypeVar("T")
 _PEM = "-----BEGIN "
 _LONGEST_PATH = 255
-"""What is longer may be a key without its first line, and is not quoted."""
+"""Maximum length of a path that is quoted. A longer text may be a private key without its first line."""
 Fault = tuple[str, str]
-"""A place and the fault there."""
+"""A fault in the file, with its location."""
 
 
 class InvalidBankFile(ValueError):
@@ -197,7 +197,7 @@ _CREDITORS = {
     "EUR": CreditorPart(iban="FR1420041010050500013M02606"),
     "GBP": CreditorPart(iban="GB33BUKB20201555555555"),
 }
-"""The payees of test payments by currency: IBANs of documentation, at no bank's customer."""
+"""The payees of test payments, by currency. Their IBANs are documentation examples that belong to no bank customer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,14 @@ from infra.conformance.evidence import Evidence
 from infra.conformance.masking import Masking
 
 SHOWN = 4000
-"""The most characters of a body that a report shows."""
+"""Maximum number of characters of a body that a report shows."""
 HIDDEN_HEADERS = ("x-api-key", "x-auth-token", "x-signature", "authorization", "cookie", "set-cookie")
 """Headers whose values a report never shows."""
 _sign = lru_cache(1024)(sign)  # many requests have the same body, and the padding has nothing random
 _RATE_TRIES, _LONGEST_PAUSE = 5, 10
-"""How often a call is repeated that the bank refuses with 429, and the longest pause before, in seconds."""
+"""Maximum number of attempts at a call that the bank refuses with 429, and the longest pause between attempts in
+seconds.
+"""
 Headers = dict[str, str]
 Change = Callable[[Headers], None]
 """Changes the headers of a request before it is sent."""
@@ -102,7 +104,7 @@ class Caller:
         """Send ``webhook``.
 
         Args:
-            token: the ``X-Auth-Token``, if any.
+            token: the value of the ``X-Auth-Token`` header, if any.
             body: replaces the JSON of ``members``.
             signed: the bytes to sign instead of the body.
             key: the signing key instead of the kit's key.

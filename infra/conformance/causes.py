@@ -18,7 +18,7 @@ _BY_FAULT: Mapping[Fault, str] = {
     Fault.ACCOUNTS_MISSING: "consent.accounts",
     Fault.URL_NOT_VALID: "consent.request-url",
 }
-"""The check about each fault of a call whose body matches its table."""
+"""The check that reports a fault of the bank's call, if the members of the call are valid."""
 ABOUT_THE_CALLER = (
     Fault.NOT_AUTHENTICATED,
     Fault.WRONG_CREDENTIALS,

@@ -1,4 +1,4 @@
-"""A check, as a row of a table, and its result."""
+"""Defines a check, which is one row of a table, and the result of a check."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from infra.conformance.evidence import Evidence, Skip
 from infra.conformance.session import Session
 
 Level = Literal["mandatory", "advice"]
-"""``mandatory``: the specification or the bank integration rules demand it. ``advice``: the hub copes without it."""
+"""``mandatory``: the specification or the bank integration rules require the behaviour. ``advice``: the hub tolerates a
+different behaviour.
+"""
 Outcome = Literal["passed", "failed", "skipped"]
 
 

@@ -14,7 +14,7 @@ from infra.conformance.hub import TPP_NAME
 from infra.psu_browser import Browser, BrowserPage, Form, NavigationFailed, agree, open_signed_in, require_page
 
 _NOWHERE = "nowhere:"
-"""No redirect leads there: the browser loads every page, the kit's included."""
+"""A URL prefix that no redirect matches, so that the browser loads every page, including the pages of the kit."""
 _STEPS = 6
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Skip = Literal["", "inapplicable", "blocked", "unplayed"]
-"""Why a check was skipped: its rule does not apply; a step before it failed; the PSU's part was not played."""
+"""The reason why a check was skipped: the rule does not apply, an earlier step failed, or the PSU's action was not
+performed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +16,7 @@ class Evidence:
     """The recorded exchange of a check: requests and responses as readable, unmasked text.
 
     Attributes:
-        by_bank: whether ``received`` is a call from the bank, and ``sent`` is the kit's response.
+        by_bank: if true, ``received`` is a call from the bank, and ``sent`` is the kit's response.
     """
 
     sent: str = ""
@@ -23,7 +25,9 @@ class Evidence:
 
 
 class CheckFailed(Exception):
-    """The bank violated the rule. ``expected`` overrides the text of the check. ``received`` ends with the fault."""
+    """The bank violated a rule. ``expected`` overrides the expectation in the check. ``received`` ends with the
+    fault.
+    """
 
     def __init__(self, evidence: Evidence, problem: str) -> None:
         self.evidence = evidence
@@ -32,7 +36,9 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The check is skipped. The message contains the reason. This base class means that the rule does not apply."""
+    """The check is skipped. The message contains the reason. An instance of this base class means that the rule does
+    not apply.
+    """
 
     kind: Skip = "inapplicable"
 

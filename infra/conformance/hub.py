@@ -49,9 +49,9 @@ CLIENT_ID = "causeway-conformance-kit"
 CONSENT_SECONDS = 180 * 86400
 CALLBACK = "/callback"
 ORDER = "order"
-"""The query parameter of a payment's ``callback_url`` that names the order."""
+"""The query parameter of a payment's ``callback_url`` that contains the order id."""
 WITHOUT_ORDER = ""
-"""Stands for the order of a browser that came back without the query of the ``callback_url``."""
+"""The key for browser returns that lack the query of the ``callback_url``, so that the order is unknown."""
 _PAGE = (
     '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     "<style>:root{{color-scheme:light dark}}body{{font-family:sans-serif;max-width:40rem;margin:4rem auto}}</style>"
@@ -71,7 +71,7 @@ class Hub:
         self.calls: list[ReceivedCall] = []
         self.tokens: dict[str, Authorization] = {}
         self.revoked: dict[str, ReceivedCall] = {}
-        """The tokens that the bank has revoked, with its calls."""
+        """The tokens that the bank has revoked, with the bank's calls."""
         self.ended: set[str] = set()
         """The tokens of consents that the kit has ended."""
         self.spent: set[str] = set()
@@ -79,7 +79,7 @@ class Hub:
         self.payments: set[str] = set()
         self.reports: dict[str, list[StatusReport]] = {}
         self.returns: dict[str, list[Mapping[str, str]]] = {}
-        """The queries with which browsers came back from payments, by order."""
+        """The queries of the URLs with which browsers returned from payments, by order."""
         self.changed = threading.Condition(threading.RLock())
         self._authorizations: list[Authorization] = []
         self._answers: dict[tuple[str, str], tuple[bytes, Mapping[str, Any]]] = {}
@@ -124,7 +124,7 @@ class Hub:
         return authorization
 
     def observe(self, call: Call) -> None:
-        """Record the payment in a response, so that the bank may report the payment's status."""
+        """Record the payment that a response contains, so that the bank may report the payment's status."""
         try:
             found = jsontext.loads(call.reply.body) if call.reply else None
         except jsontext.InvalidJson:
@@ -227,7 +227,7 @@ class Hub:
         return HttpAnswer(status, "application/json", text)
 
     def _read(self, call: BankCall | None, body: bytes) -> tuple[Any, Any, InvalidMessage | None]:
-        """Parse a body. Return its members, and either the validated request or the faults of the members."""
+        """Parse a body. Return its members, and either the validated request or the faults found in the members."""
         assert call is not None
         try:
             members = jsontext.loads(body)

@@ -56,7 +56,7 @@ class _Handler(StrictHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Disable request logging, because URLs contain codes."""
+        """Disable request logging, because URLs contain authorization codes."""
 
 
 @contextmanager

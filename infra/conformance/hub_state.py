@@ -66,10 +66,10 @@ class Authorization:
     """An authorization request and its outcome.
 
     Attributes:
-        initiated, saved: the bank's calls, the latest last.
-        cancelled: the query with which the PSU's browser opened the cancel URL, if it did; otherwise ``None``.
-        callback_url: the URL in the response to ``consent``; empty before this response.
-        arrivals: the queries with which the PSU's browser opened the callback URL.
+        initiated, saved: the bank's calls in chronological order.
+        cancelled: the query of the cancel URL that the PSU's browser opened; ``None`` if the browser did not open it.
+        callback_url: the URL in the kit's response to ``consent``; empty before this response.
+        arrivals: the queries of the callback URLs that the PSU's browser opened.
     """
 
     request: AuthorizationRequest

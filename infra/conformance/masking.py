@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 MASK = "***"
 _SHORTEST = 8
-"""Characters; a shorter text may stand anywhere by chance."""
+"""Minimum length of a masked text in characters. A shorter text may occur in the output by chance."""
 
 
 class Masking:
@@ -20,7 +20,7 @@ class Masking:
         self._longest_first: list[str] = []
 
     def add(self, *secrets: str) -> None:
-        """Mask ``secrets`` from now on, in plain text, in JSON and in URLs."""
+        """Mask ``secrets`` in all later output, in plain text, in JSON and in URLs."""
         for secret in secrets:
             if len(secret) >= _SHORTEST and secret not in self._secrets:
                 spellings = (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))

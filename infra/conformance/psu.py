@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TextIO
 
 NOT_SUPPORTED = 3
-"""The exit code of a command that cannot do what it is asked for."""
+"""The exit code of a command that does not support the requested action."""
 REMINDER_SECONDS = 60
 _OUTPUT = 2000
-"""The most characters of a command's output that are kept."""
+"""Maximum number of characters of a command's output that are kept."""
 Action = Literal["consent", "payment", "revoke"]
 SENTENCES = {
     ("consent", "approve"): "Open this address, and approve the access at the bank:",

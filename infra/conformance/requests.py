@@ -30,9 +30,9 @@ class Examples:
     """The valid requests of a version.
 
     Attributes:
-        account: requests an account; ``None`` if the file has no suitable identifier.
-        funds: requests whether an account covers an amount.
-        history: requests the first page of an account's payments or transactions.
+        account: a request for an account; ``None`` if the file has no suitable identifier.
+        funds: a request to check whether an account covers an amount.
+        history: a request for the first page of an account's payments or transactions.
         orders: the payment orders by kind, without ``payment_scheme``, which is the same for all orders.
     """
 
@@ -153,7 +153,7 @@ EXAMPLES: Mapping[Version, Examples] = {
         {"single": _single_2, "bulk": _bulk_2, "direct": _direct_2},
     ),
 }
-"""The good requests by version."""
+"""The functions that create the valid requests, by version."""
 
 
 def payment_request(bank: BankUnderTest, kind: Kind, order: Order) -> Members:

@@ -10,7 +10,9 @@ from infra.conformance.check import Check
 
 
 class UnknownChecks(ValueError):
-    """The selection is empty, or a part of it matches no check. The message contains the part and the groups."""
+    """The selection is empty, or one of its parts matches no check. The message contains this part and the names of all
+    groups.
+    """
 
 
 def select(checks: Sequence[Check], only: str) -> list[Check]:
@@ -32,7 +34,9 @@ def select(checks: Sequence[Check], only: str) -> list[Check]:
 
 
 def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
-    """Explain why a selection is refused, with the most similar name for each unknown part, and the groups."""
+    """Explain why a selection is refused. The text contains the most similar name for each unknown part, and all
+    groups.
+    """
     groups = list(dict.fromkeys(check.group for check in checks))
     names = [*groups, *(check.check_id for check in checks)]
     said = ", ".join(

@@ -1,7 +1,6 @@
 """One run against a bank. Checks share steps, and each step runs once, on first use.
 
-If a step fails, checks that depend on the step raise ``CheckSkipped``. The check of the step itself examines the
-results and fails.
+If a step fails, the check of this step fails, and other checks that depend on the step raise ``CheckSkipped``.
 """
 
 from __future__ import annotations
@@ -32,13 +31,14 @@ from infra.conformance.requests import Members, Order
 from infra.conformance.subjects import Subject, subjects
 
 ConsentName = Literal["main", "refused", "ended", "narrow", "one-time"]
-"""The consents of a run: the one that most checks use, one that the PSU refuses, one that the kit ends, one with a
-single scope, and a one-time consent for payments."""
+"""The consents of a run: the main consent for most checks, a consent that the PSU refuses, a consent that the kit ends,
+a consent with a single scope, and a one-time consent for payments.
+"""
 Decision = Literal["confirm", "refuse"]
 DECIDED: Mapping[Decision, str] = {"confirm": "confirmed", "refuse": "refused"}
-"""The beginning of the names of the checks about a payment, by the PSU's decision."""
+"""The prefix of the names of payment checks, by the PSU's decision."""
 QUIET_SECONDS = 1.0
-"""How long the kit waits before it says that it waits."""
+"""Number of seconds after which the kit prints a message that it is waiting."""
 T = TypeVar("T")
 
 
@@ -101,7 +101,9 @@ class Session:
         self._taken: dict[Any, Any] = {}
         self._waited: set[Any] = set()
         self._unreported: list[PlayedPayment] = []
-        """The payments without a report of any status, the first of them waited for in full."""
+        """The payments for which the bank has reported no status. The kit waits the full time limit only for the first
+        one.
+        """
 
     @property
     def account(self) -> AccountPart:
@@ -109,7 +111,7 @@ class Session:
 
     @cached_property
     def other_key(self) -> RSAPrivateKey:
-        """Create a key that differs from the hub's key."""
+        """Create a key pair that differs from the hub's key pair."""
         return signatures.load_private_key(signatures.generate_private_pem(), own=True)
 
     def once(self, key: object, step: Callable[[], T]) -> T:
@@ -141,7 +143,9 @@ class Session:
         return scopes
 
     def attempt(self, name: ConsentName) -> Attempt:
-        """Return the authorization ``name``, which runs once. Raises: CheckSkipped: the PSU's task is unsupported."""
+        """Return the authorization attempt ``name``, which runs only once. Raises: CheckSkipped, if the PSU's task is
+        unsupported.
+        """
         if name not in self._attempts:
             kind: ConsentType = "one_time" if name == "one-time" else "reusable"
             authorization = self.hub.open_authorization(self.scopes_of(name), kind)
@@ -276,7 +280,9 @@ class Session:
         return order_id, Order(amounts, f"{self.bank.public_url}{CALLBACK}?{ORDER}={order_id}")
 
     def played(self, subject: Subject, decision: Decision) -> PlayedPayment:
-        """Return a payment that the PSU confirmed or refused. The payment runs once. Raises: CheckSkipped."""
+        """Return a payment that the PSU confirmed or refused. The payment is initiated only once. Raises:
+        CheckSkipped.
+        """
         return self.once(("played", subject.name, decision), lambda: self._play(subject, decision))
 
     def _play(self, subject: Subject, decision: Decision) -> PlayedPayment:
@@ -334,7 +340,7 @@ class Session:
         return []
 
     def await_report(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> None:
-        """Wait once for the report of a status. After a missing report, waits for other payments are short."""
+        """Wait once for the report of a status. After a report was missing, the wait for other payments is short."""
 
         def has_come() -> bool:
             if self.refused_report(payment):
@@ -350,7 +356,9 @@ class Session:
             self._unreported.append(payment)
 
     def _patience(self) -> float:
-        """Return the seconds to wait for a report: few after a missing report, 0 if the bank has sent no report."""
+        """Return the number of seconds to wait for a report. The time is short after a missing report, and 0 if the
+        bank has sent no report.
+        """
         if not self._unreported:
             return self.limits.report
         return self.limits.arrival if any(call.name == "report_status" for call in self.hub.calls) else 0.0

@@ -15,12 +15,14 @@ _OTHER_KEY = (
 
 
 def hint(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    """Describe the other bytes that ``signature`` signs instead of ``body``. If none match, suggest a different key."""
+    """Describe the bytes that ``signature`` signs instead of ``body``. If no attempt matches, suggest that a different
+    key was used.
+    """
     return next((said for said, other in _attempts(body) if verify(keys, other, signature)), _OTHER_KEY)
 
 
 def _attempts(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield other bytes that banks sign by mistake, each with a description."""
+    """Yield different bytes that banks often sign by mistake, each with a description."""
     if body.rstrip() != body:
         yield "the body ends with a line break or spaces that the signature does not cover", body.rstrip()
     for end in (b"\n", b"\r\n"):

@@ -11,11 +11,13 @@ from chalicelib.foundation import jsontext
 _AMOUNT = "amount"
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?")
 _HIGHEST = 0xFFFF
-"""The highest character that is one escape."""
+"""The highest character that a single JSON escape sequence can represent."""
 
 
 def respell(members: Mapping[str, Any]) -> bytes:
-    """Serialise ``members`` as JSON with an escaped letter in each text. Amounts are numbers if no digit is lost."""
+    """Serialise ``members`` as JSON with an escaped letter in each text. An amount becomes a number if the conversion
+    loses no digit.
+    """
     return _spell(members).encode()
 
 

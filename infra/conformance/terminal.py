@@ -14,7 +14,7 @@ from infra.conformance.verdict import counts, grounds, groups_of_failures, verdi
 
 _COLOURS = {"passed": "32", "failed": "31", "advice": "33", "skipped": "2"}
 _SHOWN = 1500
-"""The most characters of a sent or received text in the summary; the reports have more."""
+"""Maximum number of characters of a sent or received text in the summary. Reports contain longer texts."""
 
 
 class Terminal:
@@ -72,7 +72,7 @@ class Terminal:
 
 
 def printable(text: str) -> str:
-    """Remove terminal control characters from a bank's or command's text."""
+    """Remove terminal control characters from text received from a bank or a command."""
     return "".join(each if each == "\n" or each.isprintable() else "?" for each in text)
 
 

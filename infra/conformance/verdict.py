@@ -7,7 +7,9 @@ from infra.conformance.runner import Run
 
 
 def verdict(run: Run) -> str:
-    """Return one sentence without a full stop. Only a full run without skipped applicable checks «conforms»."""
+    """Return one sentence without a full stop. The result is «conforms» only after a full run in which no applicable
+    check was skipped.
+    """
     if not run.is_full:
         return f"{run.bic}, version {run.version}, {_counted(len(run.results), 'chosen check')}: {grounds(run)}"
     if run.has_failed:
@@ -18,7 +20,9 @@ def verdict(run: Run) -> str:
 
 
 def grounds(run: Run) -> str:
-    """Return the number of failed mandatory checks. Without failures, describe the checks that could not run."""
+    """Return the number of failed mandatory checks. If no mandatory check failed, describe the checks that could not
+    run.
+    """
     if run.has_failed:
         return f"{_counted(run.count('failed', 'mandatory'), 'mandatory check')} failed"
     if run.blocked:

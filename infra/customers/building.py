@@ -20,7 +20,7 @@ def build_customer(profile: Profile, part: CustomerPart) -> NewCustomer:
 
 
 def build_account(profile: Profile, part: AccountPart) -> CustomerAccount:
-    """Build the account at a bank, whose numbers may be longer than in the file."""
+    """Build the account at a bank. Account numbers of the file are padded with zeros to the bank's number length."""
     number = part.number.zfill(profile.number_length)
     return make_loaded_account(profile.name, number, part.name, part.currency, part.iban)
 

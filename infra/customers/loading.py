@@ -19,9 +19,11 @@ from infra.customers import building, validation
 from infra.customers.models import BANKS, CustomerPart, CustomersFile
 
 TOGETHER = 100
-"""DynamoDB's operations per transaction."""
+"""Maximum number of operations in a DynamoDB transaction."""
 MOST_BYTES_TOGETHER = 3_200_000
-"""The books of one load. With a list of each bank they stay below DynamoDB's limit for a transaction, 4 MB."""
+"""Maximum size of the account books in one load. With a customer list for each bank, the transaction remains below
+DynamoDB's limit of 4 MB.
+"""
 
 
 class InvalidCustomers(ValueError):
@@ -55,8 +57,8 @@ class BankChange:
 
     @property
     def operations(self) -> list[Operation]:
-        """Return the writes. A bank without changes gets a condition check, so that concurrent loads of its customers
-        fail.
+        """Return the write operations. A bank without changes gets a condition check, so that concurrent loads of the
+        bank's customers fail.
         """
         if self.added or self.removed:
             return directory.replace_customers(self.bank, self.found, self.added, self.removed)
@@ -78,7 +80,8 @@ def read_all(hub: Services) -> Mapping[str, LoadedCustomers]:
 def load(hub: Services, text: str) -> list[BankChange]:
     """Load a file. Returns the change at each bank.
 
-    Customers with the same ids are replaced at every bank. Other customers remain.
+    Existing customers are replaced at every bank if the file contains a customer with the same id. Other customers
+    remain.
 
     Raises:
         InvalidCustomers, TooManyCustomers, CustomersChanged, StoreError: no data was changed.
@@ -95,7 +98,8 @@ def load(hub: Services, text: str) -> list[BankChange]:
 
 
 def delete(hub: Services, ids: Collection[str]) -> list[BankChange]:
-    """Delete customers at every bank, and return the change at each bank. Later calls with their consents are refused.
+    """Delete customers at every bank, and return the change at each bank. Later calls with the deleted customers'
+    consents are refused.
 
     Raises:
         UnknownCustomers, TooManyCustomers, CustomersChanged, StoreError: no data was changed.

@@ -134,7 +134,9 @@ class TransactionPart(ParticularsPart):
 
 
 class RulePart(ParticularsPart):
-    """A rule: ``day`` is the day of a month, ``between`` the lowest and the highest amount."""
+    """A rule for recurring transactions: ``day`` is the day of the month, and ``between`` has the lowest and the
+    highest amount.
+    """
 
     every: Every
     day: Annotated[int, Field(ge=1, le=31)] | None = None
@@ -146,7 +148,7 @@ class RulePart(ParticularsPart):
 
 
 class AccountPart(Part):
-    """An account. ``balance`` is its balance at the beginning of the day ``balance_on``."""
+    """An account. ``balance`` is the balance at the beginning of the day ``balance_on``."""
 
     number: Annotated[str, AfterValidator(_check_number)]
     name: Name

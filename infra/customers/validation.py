@@ -1,4 +1,4 @@
-"""Consistency checks of a customer file: between its members, and with the banks' customers and accounts."""
+"""Consistency checks of a customer file, between its members and against the customers and accounts of the banks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from infra.customers import building
 from infra.customers.models import BANKS, AccountPart, CustomerPart, RulePart
 
 Fault = tuple[str, str]
-"""A location and the error there."""
+"""An error in the file, with its location."""
 Stored = Mapping[str, Mapping[str, Customer]]
 """The loaded customers by bank (BIC) and id."""
 

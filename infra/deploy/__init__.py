@@ -1,1 +1,1 @@
-"""Deploys a stage to AWS: the template of its resources, its packages, and its stack."""
+"""Deploys a stage to AWS: the template of its resources, its packages, and its CloudFormation stack."""

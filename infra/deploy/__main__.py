@@ -16,9 +16,9 @@ from infra.deploy.functions import FUNCTIONS
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
 _STORAGE_KEY = "StorageKeyArn"
-"""The output with the key that encrypts tables and logs, if the stage has one of its own."""
+"""The stack output with the ARN of the key that encrypts tables and logs, if the stage has a separate key."""
 _OF_ONE_STACK = "EndpointURL"
-"""An output that only templates of a whole stage have."""
+"""A stack output that exists only if the whole stage was deployed as one stack."""
 
 
 def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bool) -> dict[str, str]:
@@ -26,7 +26,8 @@ def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bo
 
     Args:
         chosen: the parameters of the template by name (``template.OPTIONAL``). ``None`` leaves a parameter unchanged.
-        take_over: whether to remove the application from a stage deployed as one stack, for Chalice to deploy it.
+        take_over: whether to remove the application from a stage that was deployed as one stack, so that Chalice can
+        deploy it.
 
     Raises:
         StackFailed: the stage was deployed as one stack, the template is too large, or CloudFormation failed.
@@ -51,7 +52,7 @@ def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bo
 
 
 def deploy_functions(stage: str) -> None:
-    """Have Chalice create or update functions, API and schedules, then set limits and logs of the API's stage.
+    """Create or update functions, API and schedules with Chalice, then set the limits and the log of the API's stage.
 
     Raises:
         ChaliceFailed: Chalice failed, or would create existing resources again.
@@ -78,14 +79,14 @@ def deploy_functions(stage: str) -> None:
 
 
 def _has_consumer(client: Any, stage: str) -> bool:
-    """Return whether the queue has a consumer. Chalice creates it early, and cannot create it twice."""
+    """Return whether the queue has a consumer. Chalice creates the consumer early, and cannot create it twice."""
     pages = client.get_paginator("list_event_source_mappings").paginate()
     called = pages.search("EventSourceMappings[].FunctionArn")
     return f"causeway-{stage}-deliver" in (arn.rpartition(":")[2] for arn in called)
 
 
 def keep_log(client: Any, stage: str) -> None:
-    """Return whether the queue has a consumer. Chalice creates the consumer early, and cannot create it twice."""
+    """Create the log group of the API function if it is missing, and set its retention period."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
     _create_log(client, group)
     client.put_retention_policy(logGroupName=group, retentionInDays=days)

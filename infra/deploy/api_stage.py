@@ -10,7 +10,7 @@ from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 LOG_OUTPUT = "ApiAccessLogArn"
 """The output of ``infra/resources.yaml`` with the ARN of the access log."""
 LOG_ACCOUNT = "ApiLogAccount"
-"""The logical name of the account's permission to write such logs."""
+"""The logical name of the API Gateway account resource, which permits API Gateway to write access logs."""
 LOG_FORMAT = json.dumps(
     {
         "stage": "$context.stage",
@@ -26,7 +26,9 @@ LOG_FORMAT = json.dumps(
     },
     separators=(",", ":"),
 )
-"""One line of JSON per request. It has the route, never ``path`` or the query: paths of cancel URLs contain secrets."""
+"""The format of a log line: one JSON object per request. It contains the route, but never ``path`` or the query,
+because the paths of cancel URLs contain secrets.
+"""
 
 
 def sam_properties(log_arn: Any) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def sam_properties(log_arn: Any) -> dict[str, Any]:
 
 
 def update(client: Any, interface: str, stage: str, log_arn: str) -> None:
-    """Set throttling and access log of a stage that Chalice deployed.
+    """Set the throttling and the access log of a stage that Chalice deployed.
 
     Args:
         client: a boto3 client of API Gateway.

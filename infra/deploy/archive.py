@@ -32,7 +32,8 @@ class CompileFailed(Exception):
 def compile_modules(folder: Path, place: str) -> None:
     """Compile every module of ``folder``. Tracebacks contain paths below ``place``. Raises: CompileFailed.
 
-    A separate process compiles them in a fixed order, because a module's bytes depend on earlier compilations.
+    A separate process compiles the modules in a fixed order, because the bytes of a compiled module depend on earlier
+    compilations in the same process.
     """
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _COMPILE, str(folder), place], capture_output=True, text=True, check=False

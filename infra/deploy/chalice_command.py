@@ -56,8 +56,8 @@ def stage_settings(stage: str) -> dict[str, Any]:
 
 
 def find_placeholder(stage: str) -> str | None:
-    """Describe the problem with the stage's address in ``.chalice/config.json``, without a full stop; ``None`` if
-    valid.
+    """Describe the problem with the stage's address in ``.chalice/config.json``, without a full stop. Return ``None``
+    if the address is valid.
     """
     address = stage_settings(stage)["environment_variables"]["PUBLIC_URL"]
     if not f".{urlsplit(address).hostname}".endswith(f".{_PLACEHOLDER}"):
@@ -87,7 +87,7 @@ def _record_path(stage: str) -> Path:
 def project_copy() -> Iterator[Path]:
     """Create a temporary copy of the application for Chalice.
 
-    Without the copy, compiled files would be packaged, and packages of equal sources would differ.
+    Without the copy, compiled files would be packaged, and two packages of the same sources would differ.
     """
     with tempfile.TemporaryDirectory(prefix="causeway-application-") as place:
         project = Path(place) / "causeway"
@@ -109,12 +109,12 @@ def copy(place: Path) -> None:
 
 
 def package(project: Path, stage: str, out: Path) -> None:
-    """Have Chalice write the template and the zip files of ``stage`` to the folder ``out``.
+    """Write the template and the zip files of ``stage`` to the folder ``out`` with Chalice.
 
     The zip files are put into Chalice's cache first, under the names that Chalice computes.
 
     Raises:
-        ChaliceFailed: the packages could not be built, or not completely.
+        ChaliceFailed: the packages could not be built, or are incomplete.
     """
     with Progress(sys.stderr) as progress:
         try:
@@ -130,7 +130,9 @@ def package(project: Path, stage: str, out: Path) -> None:
 
 
 def _build_packages(project: Path, stage: str, progress: Progress) -> None:
-    """Put the function and the layer into Chalice's cache. Raises: LayerFailed, LockFailed, CompileFailed."""
+    """Build the zip files of the function and the layer in Chalice's cache. Raises: LayerFailed, LockFailed,
+    CompileFailed.
+    """
     processor = stage_processor(stage)
     built, layer_file = (
         _cached(kind, project, processor) for kind in (AppOnlyDeploymentPackager, LayerDeploymentPackager)
@@ -170,7 +172,7 @@ def build_function(project: Path, file: Path) -> None:
 
 
 def deploy(project: Path, stage: str) -> None:
-    """Have Chalice deploy ``stage``, and print its output. Raises: ChaliceFailed."""
+    """Deploy ``stage`` with Chalice, and print Chalice's output. Raises: ChaliceFailed."""
     with tempfile.TemporaryDirectory(prefix="causeway-package-") as place:
         package(project, stage, Path(place) / "out")  # complete, or nothing is touched; deploying takes what this built
     result = _run_chalice(project, "deploy", "--stage", stage, environ=os.environ, capture_output=False)
@@ -192,7 +194,7 @@ def _run_chalice(
 
 @contextmanager
 def keep_endpoint_closed(client: Any, interface: str | None, stage: str) -> Iterator[None]:
-    """If the API's own address is closed, close it again after deployment, because Chalice opens it.
+    """If the default endpoint of the API is disabled, disable it again after deployment, because Chalice enables it.
 
     Args:
         client: a boto3 client of API Gateway.

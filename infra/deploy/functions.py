@@ -1,8 +1,9 @@
-"""The Lambda functions, one row each: trigger, resources and alarms.
+"""The table of Lambda functions, with the trigger, resources and alarms of each function.
 
-To add a scheduled job, write a function in its package's ``jobs``, and add a row here and its rights in ``policies``.
-This command then writes ``.chalice/config.json`` and the policies beside it. These files are in git because Chalice
-reads them. ``tests/infra/test_functions.py`` reports missing alarms and documents.
+To add a scheduled job, write a function in the ``jobs`` module of its package, add a row to this table, and add the
+function's rights to ``policies``. This command then writes ``.chalice/config.json`` and the policy files in the same
+folder. These files are in git because Chalice reads them. ``tests/infra/test_functions.py`` reports missing alarms and
+documents.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ class Function:
     """A Lambda function with its own policy, ``.chalice/policy-<stage>-<name>.json``.
 
     Attributes:
-        name: its handler's name and the end of ``causeway-<stage>-<name>``; empty for the function behind API Gateway.
+        name: the name of the handler and the end of ``causeway-<stage>-<name>``; empty for the function behind API
+        Gateway.
         trigger: a schedule expression, a queue's name without the stage prefix, or ``API Gateway``.
         memory: in MB.
         timeout: in seconds.
-        alarms: the alarms for its failures or missing runs, by name without the stage prefix.
+        alarms: the names, without the stage prefix, of the alarms for failures or missing runs.
         stages: the deployed stages that include the function.
     """
 
@@ -90,7 +92,9 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the ``lambda_functions`` of a place in the configuration, with ``settings`` added to these functions."""
+    """Return the ``lambda_functions`` of one section of the configuration, with ``settings`` added to these
+    functions.
+    """
     before = place.get("lambda_functions", {})
     named = {name: {**before.get(name, {}), **own} for name, own in settings.items()}
     api = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}
@@ -106,7 +110,7 @@ def written_files(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _format_policy(policy: Mapping[str, Any]) -> str:
-    """Format a policy as JSON with one line per statement, so that a changed right changes one line."""
+    """Format a policy as JSON with one line per statement, so that a change of one right changes one line."""
     statements = ",\n    ".join(map(json.dumps, policy["Statement"]))
     return f'{{\n  "Version": "{policy["Version"]}",\n  "Statement": [\n    {statements}\n  ]\n}}\n'
 

@@ -1,4 +1,6 @@
-"""The layer: the locked wheels for the deployed processor, compiled, without modules that no function imports."""
+"""The Lambda layer: the locked wheels for the deployed processor, compiled, without modules that no function
+imports.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ from infra.deploy.lock import Pin
 from infra.repository import ROOT
 
 PREFIX = f"python/lib/python{runtime.PYTHON}/site-packages/"
-"""The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
+"""The folder of a layer, below ``/opt``, that is on Python's module search path in Lambda."""
 SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
-"""The AWS services that deployed code calls: botocore finds their endpoints. Its data for others is omitted."""
+"""The AWS services that the deployed code calls. botocore's data for all other services is omitted."""
 FUNCTION = "chalice"
-"""Chalice: two of its modules are part of the function; the rest is a command-line tool."""
+"""The distribution ``chalice``. Two of its modules are part of the function; the rest is a command-line tool."""
 UNUSED = {"pycparser"}
-"""Distributions that another one requires for what no function does: cffi, to build extensions."""
+"""Distributions that are omitted because no function uses them: cffi requires pycparser only to build extensions."""
 _LEFT_OUT = (
     "bin/*",
     "botocore/cacert.pem",
@@ -58,12 +60,14 @@ _USED: Mapping[str, tuple[str, ...]] = {
     "cffi": (),
     "stdnum": ("__init__.py", "exceptions.py", "numdb.py", "util.py", "iban.dat", "be/banks.dat"),
 }
-"""Packages of which only the named files are in the layer. cffi is used through ``_cffi_backend``, next to it."""
+"""Packages of which only the named files are in the layer. ``cffi`` needs no file: the separate module
+``_cffi_backend`` is used instead.
+"""
 _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 
 
 class LayerFailed(Exception):
-    """The layer cannot be built. The message contains the reason."""
+    """The layer could not be built. The message contains the reason."""
 
 
 def distributions(pins: Mapping[str, Pin], direct: Iterable[str], markers: Mapping[str, str]) -> set[str]:
@@ -102,7 +106,7 @@ def build(root: Path, processor: str, file: Path) -> None:
         processor: ``arm64`` or ``x86_64``.
 
     Raises:
-        LayerFailed: a wheel is missing, differs from the locked one, or cannot be loaded by the runtime.
+        LayerFailed: a wheel is missing, differs from the locked wheel, or cannot be loaded by the runtime.
         CompileFailed: a module cannot be compiled.
     """
     rules = _fingerprint()
@@ -197,7 +201,7 @@ def remove_unused(packages: Path) -> None:
 
 
 def _remove_documentation(model: Path) -> None:
-    """Remove the documentation from a service model: two thirds of the data that each new client parses.
+    """Remove the documentation from a service model. It makes up two thirds of the data that each new client parses.
 
     The empty members remain, because botocore requires them for endpoint parameters.
     """

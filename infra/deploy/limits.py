@@ -20,19 +20,22 @@ from infra.deploy.runtime import STAGES
 # executions busy, and a burst adds up to 350: 770 of the 800 for requests. The queue never starts more than its
 # workers, so deliveries cannot use up the executions that authorizations need, even if every receiver hangs.
 CONCURRENCY = 1_000
-"""Concurrent executions of all functions in an account and region: Lambda's default quota. New accounts may have 10."""
+"""Lambda's default quota of concurrent executions of all functions in an account and region. The quota of new accounts
+may be 10.
+"""
 UNRESERVED = 100
-"""Concurrent executions that Lambda does not let an account reserve."""
+"""Number of concurrent executions that AWS does not allow an account to reserve."""
 REQUESTS = CONCURRENCY - UNRESERVED - WORKERS
-"""Concurrent executions for API requests."""
+"""Number of concurrent executions available for API requests."""
 REQUEST_SECONDS = 0.210
-"""Duration of a relayed read when the bank responds in 200 ms: the longest of the frequent requests."""
+"""Duration of a relayed read, the longest of the frequent requests, if the bank responds in 200 ms."""
 REQUESTS_PER_SECOND = 2_000
 REQUEST_BURST = 350
-"""Rate and burst of requests to the API's stage; API Gateway responds with 429 to requests beyond them."""
+"""Maximum rate and burst of requests to the API's stage. API Gateway responds with 429 to requests above these limits.
+"""
 
 _QUOTA = "L-B99A9384"
-"""The quota's code in Service Quotas."""
+"""The code of the concurrency quota in the AWS service Service Quotas."""
 
 
 class LimitsNotPossible(Exception):
@@ -45,8 +48,8 @@ class Account:
 
     Attributes:
         quota: the executions of all functions.
-        unreserved: executions not reserved by any function.
-        own: executions reserved by the stage's functions, by function name.
+        unreserved: executions not reserved for any function.
+        own: executions reserved for the stage's functions, by function name.
     """
 
     quota: int
@@ -55,9 +58,10 @@ class Account:
 
 
 def reservations(config: Mapping[str, Any], stage: str) -> dict[str, int]:
-    """Return the configured ``reserved_concurrency`` by function name, without functions that have none.
+    """Return the configured ``reserved_concurrency`` by function name. Functions without a reservation are omitted.
 
-    The most specific setting applies, as in Chalice: the stage's function, the stage, the function, the whole file.
+    As in Chalice, the most specific setting applies: first the setting for the function in the stage, then for the
+    stage, for the function, and for the whole file.
     """
     found = {}
     for function in (each for each in FUNCTIONS if stage in each.stages):
@@ -75,7 +79,7 @@ def _settings(place: Mapping[str, Any], function: Function) -> Mapping[str, Any]
 
 
 def read_account(client: Any, stage: str) -> Account:
-    """Read the account's executions. ``client`` is a boto3 Lambda client."""
+    """Read the account's concurrency limits and reservations. ``client`` is a boto3 Lambda client."""
     limits = client.get_account_settings()["AccountLimit"]
     own = {each.name: _reserved(client, each, stage) for each in FUNCTIONS if stage in each.stages}
     return Account(limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"], own)
@@ -94,7 +98,7 @@ def check(account: Account, wanted: Mapping[str, int]) -> str | None:
     """Check reservations against the account.
 
     Returns:
-        A warning, as a sentence without its full stop, if the quota is smaller than the limits assume.
+        A warning, as a sentence without a full stop, if the quota is smaller than the service's limits require.
 
     Raises:
         LimitsNotPossible: Lambda would refuse the reservations, or deliveries would be throttled permanently.

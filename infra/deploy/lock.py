@@ -1,8 +1,9 @@
 """The lock of requirements: every distribution with its version and the hashes of its files.
 
 uv writes ``requirements.txt`` (the service), ``requirements-run.txt`` (``make run``) and ``requirements-dev.txt`` from
-the ``.in`` files, for all supported Python versions. This command updates them. ``requirements-run.txt`` has only
-versions: uv takes the hashes from ``requirements-dev.txt``, which has all of its distributions.
+the ``.in`` files, for all supported Python versions. This command updates these files. ``requirements-run.txt``
+contains only versions: uv takes the hashes from ``requirements-dev.txt``, which contains all distributions of
+``requirements-run.txt``.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ RUNTIME = "requirements"
 RUN = "requirements-run"
 DEVELOPMENT = "requirements-dev"
 LOCKS = (RUNTIME, RUN, DEVELOPMENT)
-"""Each includes those before it."""
+"""The lock files. Each file includes the distributions of all previous files."""
 OLDEST = "3.11"
-"""The oldest supported Python version; the lock is valid for it and all later ones."""
+"""The oldest supported Python version. The lock is valid for this version and all later versions."""
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)(?: ; ([^\\]+?))?((?: \\\n    --hash=\S+)+)", re.MULTILINE)
 
 
@@ -52,7 +53,7 @@ def read(file: Path, markers: Mapping[str, str] | None = None) -> dict[str, Pin]
     """Read the pins of a lock by normalised name. If a distribution has several pins, ``markers`` selects one.
 
     Args:
-        markers: values of environment markers (PEP 508). Missing values default to those of the running Python.
+        markers: values of environment markers (PEP 508). Missing values default to the values of the running Python.
 
     Raises:
         LockFailed: a line lacks a version or hashes.
@@ -73,10 +74,10 @@ def _pins(text: str) -> Iterator[Pin]:
 
 
 def write(folder: Path = ROOT) -> None:
-    """Write all locks with the newest versions that the ``.in`` files allow, or no lock after a failure.
+    """Write all locks with the newest versions that the ``.in`` files allow. After a failure, no lock is changed.
 
-    The development lock is solved first, because its requirements include all others, so the deployed versions are the
-    tested ones.
+    The development lock is solved first, because its requirements include the requirements of all other locks. The
+    deployed versions are therefore equal to the tested versions.
 
     Raises:
         LockFailed: uv found no solution, or pip's configuration cannot be read. All locks are unchanged.

@@ -1,8 +1,8 @@
 """Packages a stage: writes one template for the whole stage, and its zip files, to a folder.
 
-Chalice's template and the resources become one stack. This module also corrects Chalice's template: the names of
-functions, which policies refer to, and of their logs, tracing of the API, binary responses for any ``Accept`` header,
-and batches from the queue. It also prevents SAM from adding a second stage, and layers that are never deleted.
+The module merges Chalice's template and the resource template, so that one stack is deployed. It also corrects
+Chalice's template: the names of functions and their logs, the tracing of the API, binary responses for any ``Accept``
+header, and the batches from the queue. It prevents SAM from adding a second API stage and from retaining old layers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _check_files(made: dict[str, Any], folder: Path) -> None:
 
 
 _LOG_KEY = {"Fn::If": ["HasStorageKey", {"Fn::GetAtt": ["StorageKey", "Arn"]}, {"Ref": "AWS::NoValue"}]}
-"""The key of a log: the stage's own, if it has one."""
+"""The KMS key of a log group, if the stage has a separate key."""
 
 
 class NotMergeable(Exception):
@@ -79,7 +79,7 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
     Args:
         application: the SAM template from ``chalice package``.
         resources: the template ``resources.yaml``.
-        stage: the target stage, which the names of functions contain.
+        stage: the target stage, which is part of the names of functions.
 
     Raises:
         NotMergeable: a name occurs in both templates, or Chalice's template has an unexpected structure.
@@ -131,7 +131,8 @@ def _name_log(parts: Parts, function: str, name: str) -> str:
     """Name a function's log and return the log's logical name.
 
     In Chalice's template, the log depends on the function; for the API's function, it depends on a missing resource.
-    Here, the log is created before the function. Otherwise, the first log line of the function would create it.
+    This function makes CloudFormation create the log before the function. Otherwise, the first log line of the function
+    would create the log.
     """
     logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
     if len(logs) != 1:

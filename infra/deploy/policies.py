@@ -1,7 +1,7 @@
-"""The IAM policies. The policies of every stage are written from the rights of each function.
+"""The IAM policies of the Lambda functions. The policies for all stages are generated from the rights of each function.
 
-A function has the rights that its calls need, on resources of its own stage. In prod, rights of the demonstration banks
-are omitted. ``tests/infra/test_permissions.py`` compares these rights with the calls.
+A function has only the rights that its calls need, on resources of its own stage. In prod, rights that only the
+demonstration banks need are omitted. ``tests/infra/test_permissions.py`` compares these rights with the calls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _DEMONSTRATION_BANKS = f"{_APPLICATION}-demo-banks"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A policy statement that allows ``actions`` of ``service`` on ``resources``. ``{stage}`` is the stage's name."""
+    """A policy statement that allows ``actions`` of ``service`` on ``resources``. ``{stage}`` stands for the stage's
+    name.
+    """
 
     name: str
     service: str
@@ -47,7 +49,7 @@ def _decrypt(name: str, condition: Mapping[str, Any]) -> Statement:
 
 
 def _secrets(*names: str) -> tuple[Statement, ...]:
-    """Return the right to read secrets. AWS ends a secret's ARN with a hyphen and six random characters."""
+    """Return the right to read secrets. The ARN of a secret ends with a hyphen and six random characters."""
     arns = tuple(f"arn:aws:secretsmanager:*:*:secret:{_APPLICATION}-{name}-??????" for name in names)
     by_secrets_manager = {"StringLike": {"kms:ViaService": "secretsmanager.*.amazonaws.com"}}
     return (
@@ -186,7 +188,8 @@ RIGHTS: Mapping[str, tuple[Statement, ...]] = {
         _queue("QueueDeliveries", f"GetQueueAttributes {_SEND}"),
     ),
 }
-"""The rights by function, besides its logs and traces; the function behind API Gateway has the empty name."""
+"""The rights of each function, in addition to its logs and traces. The function behind API Gateway has the empty name.
+"""
 
 
 def render(function: str, stage: str) -> dict[str, Any]:

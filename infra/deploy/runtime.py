@@ -1,4 +1,6 @@
-"""The runtime of stages: Lambda's Python, glibc and processors, which determine wheels and compiled modules."""
+"""The Lambda runtime of the stages: the versions of Python and glibc, and the processors, which determine wheels and
+compiled modules.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,19 @@ STAGES = ("dev", "prod")
 DEMONSTRATION_STAGES = ("dev",)
 """The stages that have demonstration banks."""
 PYTHON = "3.13"
-"""The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
+"""The deployed Python version. Packaging requires this version, because compiled modules work only in the version that
+compiled them.
+"""
 INTERPRETER = f".venv-{PYTHON}/bin/python"
-"""The interpreter that packages, deploys and rehearses, as a path relative to the repository."""
+"""The path, relative to the repository, of the interpreter that packages, deploys and rehearses a deployment."""
 GLIBC = (2, 34)
-"""The glibc of Lambda's runtime of that version: Amazon Linux 2023."""
+"""The glibc version of the Lambda runtime, which is based on Amazon Linux 2023."""
 MACHINES: Mapping[str, str] = {"arm64": "aarch64", "x86_64": "x86_64"}
-"""Lambda's processors, and Linux's names for them."""
+"""Lambda's names of processors, with the names that Linux uses."""
 _OLDEST_GLIBC = 17
-"""Wheels of ``manylinux2014`` are for glibc 2.17; no supported package has older ones."""
+"""The minor version of glibc 2.17, for which ``manylinux2014`` wheels are built. No supported package needs wheels for
+older versions.
+"""
 
 
 class WrongPython(Exception):

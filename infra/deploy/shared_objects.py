@@ -1,4 +1,4 @@
-"""Reads the requirements of a layer's shared objects from their ELF headers."""
+"""Reads the requirements of a layer's shared objects (libraries and glibc versions) from their ELF headers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from infra.deploy import runtime
 _MAGIC = b"\x7fELF"
 _MACHINES = {"aarch64": "EM_AARCH64", "x86_64": "EM_X86_64"}
 _WEAK = 2
-"""``VER_FLG_WEAK``: the loader does not insist on the version."""
+"""The flag ``VER_FLG_WEAK``: the loader accepts a library that lacks the version."""
 _SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libutil|libgcc_s|ld-linux-[\w-]+)\.so\.\d")
-"""The libraries of Lambda's runtimes that a layer may use: those of glibc and of GCC."""
+"""The libraries of the Lambda runtime that a layer may use: the libraries of glibc and of GCC."""
 
 
 def find(folder: Path) -> list[Path]:
@@ -69,6 +69,6 @@ def needed_glibc(elf: ELFFile) -> list[str]:
 
 
 def _has(version: str) -> bool:
-    """Return whether the runtime's glibc has a symbol version. ``GLIBC_ABI_DT_RELR`` is a feature of version 2.36."""
+    """Return whether the runtime's glibc has a symbol version. ``GLIBC_ABI_DT_RELR`` is a feature of glibc 2.36."""
     found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
     return found is not None and (int(found[1]), int(found[2])) <= runtime.GLIBC

@@ -22,7 +22,7 @@ _ATTEMPTS = 360
 _OUT_OF_ATTEMPTS = "Max attempts exceeded"
 
 REPORT_SECONDS = 30.0
-"""Seconds between reports while CloudFormation works."""
+"""Number of seconds between progress reports while CloudFormation works."""
 
 
 class StackFailed(Exception):
@@ -82,13 +82,13 @@ def deploy_stack(
 
 
 def outputs(client: Any, name: str) -> dict[str, str]:
-    """Return the outputs of a stack; empty if it does not exist."""
+    """Return the outputs of a stack. Return an empty mapping if the stack does not exist."""
     stack = _describe_stack(client, name) or {}
     return {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
 
 
 def parameters(client: Any, name: str) -> dict[str, str]:
-    """Return the parameters of a stack; empty if it does not exist."""
+    """Return the parameters of a stack. Return an empty mapping if the stack does not exist."""
     stack = _describe_stack(client, name) or {}
     return {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", [])}
 
@@ -105,7 +105,7 @@ def _describe_stack(client: Any, name: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _report_progress(client: Any, name: str) -> Iterator[None]:
-    """Report progress on standard error in a thread, so that a hanging call does not stop the reports."""
+    """Report progress on standard error from a separate thread, so that a hanging call does not stop the reports."""
     finished = threading.Event()
 
     def report() -> None:
@@ -137,7 +137,7 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """Return the failure reason of the first resource whose failure was not a mere cancellation."""
+    """Return the failure reason of the first resource that failed for a reason other than cancellation."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]

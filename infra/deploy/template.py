@@ -1,7 +1,7 @@
-"""The template ``resources.yaml``: parsed, resolved for a stage, and compacted for CloudFormation.
+"""The template ``resources.yaml``: parsing, resolution for a stage, and compaction for CloudFormation.
 
-Only the intrinsic functions that names, tables and secrets need are supported. CloudFormation accepts at most
-``LARGEST`` bytes in a call.
+Only the intrinsic functions used in names, tables and secrets are supported. CloudFormation accepts at most ``LARGEST``
+bytes in a call.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def to_json(source: Mapping[str, Any]) -> str:
 def compact(resources: Mapping[str, Any], stage: str, **parameters: str) -> tuple[Parts, list[dict[str, str]]]:
     """Return the minimal template of one stage, and the tags for the stack, which its resources inherit.
 
-    ``parameters`` are those of ``OPTIONAL``.
+    ``parameters`` has values for the parameters in ``OPTIONAL``.
     """
     small: Parts = _compact_dashboard(_insert_stage(resolve_conditions(resources, stage, **parameters), stage))
     tagged = [entry["Properties"] for entry in small["Resources"].values() if "Tags" in entry.get("Properties", {})]
@@ -218,11 +218,13 @@ def compact(resources: Mapping[str, Any], stage: str, **parameters: str) -> tupl
 
 
 OPTIONAL: Mapping[str, tuple[str, str]] = {"AlarmTopicArn": ("", "any"), "OwnStorageKey": ("false", "true")}
-"""The parameters that a deployment may set, each with its default and with a value that makes a difference."""
+"""The parameters that a deployment may set, each with its default and with a value that changes the template."""
 
 
 def resolve_conditions(resources: Mapping[str, Any], stage: str, **parameters: str) -> Parts:
-    """Return the template of one stage, with conditions on only the stage and ``parameters`` resolved."""
+    """Return the template of one stage, in which conditions that depend only on the stage and ``parameters`` are
+    resolved.
+    """
     possible = [(parameters[name],) if name in parameters else values for name, values in OPTIONAL.items()]
     known = [Template(resources, Stage=stage, **dict(zip(OPTIONAL, each, strict=True))) for each in product(*possible)]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
@@ -248,7 +250,7 @@ def _resolve(value: Any, decided: Mapping[str, bool]) -> Any:
 
 
 def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
-    """Return whether a resource or output exists, and remove its resolved condition."""
+    """Return whether a resource or output exists in the stage, and remove its resolved condition."""
     if entry.get("Condition") not in decided:
         return True
     return decided[entry.pop("Condition")]
@@ -283,7 +285,7 @@ def _compact_dashboard(parts: Parts) -> Parts:
 
 WIDGET_DEFAULTS = {"height": 6, "width": 6}
 PROPERTY_DEFAULTS = {"period": 300}
-"""What CloudWatch assumes for members of a widget, and of its properties, that are missing."""
+"""The default values that CloudWatch uses for missing members of a widget and of the widget's properties."""
 
 
 def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
@@ -293,7 +295,7 @@ def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
 
 
 def _abbreviate(metrics: list[list[Any]]) -> None:
-    """Replace the parts that a metric shares with the previous metric by "."."""
+    """Replace the leading parts that a metric has in common with the previous metric by "."."""
     before: Sequence[str] = ()
     for metric in metrics:
         names = [name for name in metric if isinstance(name, str)]

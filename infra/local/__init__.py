@@ -1,1 +1,3 @@
-"""The one-machine stack behind ``make run``: emulator, resources, HTTP server, queue consumers, schedules, seed."""
+"""The one-machine stack that ``make run`` starts: emulator, resources, HTTP server, queue consumers, schedules and
+initial data.
+"""

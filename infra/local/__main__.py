@@ -4,7 +4,7 @@ from infra import command
 
 
 def main() -> int:
-    """Run the stack. The deferred import ensures that Ctrl-C during the import also prints one line."""
+    """Run the stack. The import is deferred so that Ctrl-C during the import prints one line, not a traceback."""
     from infra.local import stack
 
     return stack.main()

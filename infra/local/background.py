@@ -1,4 +1,4 @@
-"""Runs a complete stack for a test or tool like ``make run``, but on a free port, and stops it afterwards."""
+"""Runs a complete stack, like ``make run`` but on a free port, for a test or tool, and stops it afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infra.local.stack import DRAIN_SECONDS
 from infra.repository import ROOT
 
 READY_SECONDS = 180.0
-"""Maximum wait for a stack to be ready; a busy machine takes minutes."""
+"""Maximum time to wait until a stack is ready. On a busy machine, the start takes minutes."""
 
 _NOT_HANDED_ON = (
     "AWS_ENDPOINT_URL",
@@ -52,16 +52,16 @@ def run_stack(
 ) -> Iterator[dict[str, Any]]:
     """Start a stack, yield the content of its file (see ``stackfile``), and stop it.
 
-    Variables in ``environ`` that point to another stack's ports and engines are ignored, except
+    Variables in ``environ`` that refer to ports and engines of a different stack are ignored, except
     ``AWS_ENDPOINT_URL_DYNAMODB``, with which a stack can use a running engine.
 
     Args:
-        environ: the stack's environment; by default that of this process.
+        environ: the stack's environment; by default the environment of this process.
         output: the file for output and log; by default a temporary file. It contains no credentials.
         engine: one of ``infra.local.engines.ENGINES``.
         folder: the folder of the stack's file and data; by default a temporary folder.
-        elsewhere: variables that point to running engines, set even if ``environ`` would ignore them.
-        port: the service's port; by default a free one.
+        elsewhere: variables that refer to running engines; they are set even if they would be ignored in ``environ``.
+        port: the service's port; by default a free port.
 
     Raises:
         NotReady: the stack did not start. ``output`` contains the reason.

@@ -1,4 +1,4 @@
-"""Synthetic statistics for a new stack: 90 days of each demonstration bank for the performance pages.
+"""Synthetic statistics for a new stack: 90 days for each demonstration bank, shown on the performance pages.
 
 The records are marked as synthetic. The pages display the mark, and exports and averages omit the records. Figures
 depend only on the bank and the day, except that outages and slow days are spread over the whole range.
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 
 DAYS = 90
 _CALLS: Mapping[Service, int] = {"AISP": 620, "PISP": 140, "CBPII": 90, "authorization": 110}
-"""The usual number of calls on a weekday, by service."""
+"""The usual number of calls on a weekday, for each service."""
 _BANK_MS: Mapping[Service, float] = {"AISP": 118, "PISP": 205, "CBPII": 64, "authorization": 88}
 _HUB_MS = 4.2
-"""Usual (median) times in milliseconds, at the bank by service, and in this service."""
+"""Usual (median) times in milliseconds: the bank's time for each service, and the hub's own time."""
 _SATURDAY = 5
 _WEEKEND_SHARE = 0.45
 _SLOW_DAYS = 4
 _UNANSWERED_EVERY = 250
-"""Seconds between two requests without a response during an outage."""
+"""Number of seconds between two requests without a response during an outage."""
 _SHARES = {offset: math.exp(-0.5 * (offset / 4.5) ** 2) for offset in range(-12, 13)} | {18: 0.07, 26: 0.07}
-"""Parts of a day's requests by bucket, counted from that of the usual time: nearly normal, with a few slow ones."""
+"""Shares of a day's requests in the buckets around the usual time: almost a normal distribution, with a few slow
+requests.
+"""
 _WHOLE = sum(_SHARES.values())
 
 
@@ -49,7 +51,7 @@ class BankBehaviour:
     Attributes:
         outages: the number of outages.
         longest: the longest duration of an outage, in minutes.
-        slowness: the factor by which response times exceed the usual times.
+        slowness: the factor by which the usual response times are multiplied.
         failed_share: the share of requests with an error response.
     """
 
@@ -60,7 +62,7 @@ class BankBehaviour:
 
 
 def made_up_days(bank: ExpectedBank, behaviour: BankBehaviour, latest: date) -> list[DayRecord]:
-    """Generate the records of ``DAYS`` days until ``latest``, oldest first. Equal arguments yield equal records."""
+    """Generate the records of ``DAYS`` days up to ``latest``, oldest first. Equal arguments yield equal records."""
     chance = Random(bank.bic)
     days = list(DayRange(latest - timedelta(days=DAYS - 1), latest))
     outages = {day: _outage(behaviour, chance) for day in chance.sample(days[:-1], behaviour.outages)}
@@ -97,7 +99,8 @@ def _made_up_day(
 def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span | None, chance: Random) -> CallCounts:
     """Generate the outcomes of a service's calls. The first five requests in an outage get no response.
 
-    The bank then counts as down: a few requests get no response, and the others are not sent.
+    After these requests, the bank is considered unavailable: a few more requests get no response, and all others are
+    not sent.
     """
     seconds = outage[1] - outage[0] if outage else 0
     unanswered = 5 + seconds // _UNANSWERED_EVERY if outage and service == "AISP" else 0
@@ -110,7 +113,9 @@ def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span
 
 
 def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> None:
-    """Store the synthetic days and overviews of registered banks in ``behaviours``, by BIC. No record is replaced."""
+    """Store the synthetic days and overviews of the registered banks that ``behaviours`` contains, by BIC. Existing
+    records are not replaced.
+    """
     latest, banks = yesterday(hub.clock), hub.statistics.expected_banks()
     for bank in banks:
         if bank.bic in behaviours:
@@ -120,7 +125,7 @@ def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> Non
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
-    """Store the records of new days: in one transaction, or one by one if some days exist."""
+    """Store the records of new days in one transaction. If some of the days exist, store the records one by one."""
     writes = [record.put_new() for record in records]
     try:
         store.transact(writes)
@@ -131,7 +136,7 @@ def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
 
 
 def _outage(behaviour: BankBehaviour, chance: Random) -> Span:
-    """Return a downtime between 07:00 and 22:00, in seconds of the day."""
+    """Return the start and end of an outage between 07:00 and 22:00, in seconds of the day."""
     seconds = chance.randrange(150, 60 * behaviour.longest)
     begins = chance.randrange(7 * 3600, 22 * 3600 - seconds)
     return begins, begins + seconds

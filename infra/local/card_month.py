@@ -12,7 +12,7 @@ from infra.local.card_player import Step
 from infra.yaml_file import parse_yaml
 
 DAYS = 28
-"""Whole days of the story; the last is yesterday."""
+"""Number of whole days in the simulated period; the last day is yesterday."""
 _FILE = Path(__file__).with_suffix(".yaml")
 _SUBJECTS = {
     "do": {},
@@ -20,7 +20,7 @@ _SUBJECTS = {
     "account": {"account_id": "${}.account_id"},
     "address": {"epm_address_id": "${} address.0.id"},
 }
-"""The keys that name an action, and what each adds to its members for the name of a card."""
+"""The keys that name an action, with the members that each key adds for the card's name."""
 _ABOUT_STEPS = ("on", "as", "code", *_SUBJECTS)
 _DELIVERED = ("first_name", "last_name", "address_line_1", "zipcode", "city", "country_ison")
 
@@ -61,7 +61,7 @@ def _purchase(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> 
 
 
 def _members(story: Mapping[str, Any], entry: Mapping[str, Any]) -> Members:
-    """Return the members of an entry, with the complete data of people and merchants."""
+    """Return the members of an entry, completed with the data of people and merchants."""
     members = {name: value for name, value in entry.items() if name not in _ABOUT_STEPS}
     if "person" in members:
         members |= {f"holder_{name}": value for name, value in story["people"][members.pop("person")].items()}

@@ -2,8 +2,8 @@
 
 The simulation uses a second ``Hub`` on the same data, whose clock is set to the time of each step. Every step has a
 fixed request reference. If a step completed before a crash, a second run with the same start gets the first response,
-and the step has no further effect. A payment without a provider response at the end of the process is completed first,
-as the schedule would do a minute later.
+and the step has no further effect. If an earlier process ended before a provider responded to a payment, the simulation
+completes this payment first, as a scheduled job of the service would do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chalicelib.cards.programs.credentials import Credential
 
 CREDENTIAL = "local stack"
-"""The credential's name in records; the space distinguishes it from stored credentials."""
+"""The credential's name in records. The space in the name distinguishes it from stored credentials."""
 _LEVEL = 1000
 
 
@@ -60,8 +60,9 @@ class Step:
     Attributes:
         day: the number of whole days since the start.
         at: the UTC time of day.
-        name: unique; identifies the step in references, and for values of its response.
-        members: a text ``$name.member`` is a value of the response to the earlier step ``name``.
+        name: the unique name, which identifies the step and its response in references.
+        members: the request's members; ``$name.member`` stands for a value in the response to the earlier step
+        ``name``.
         code: the expected response code of the network, if any.
     """
 
@@ -74,7 +75,7 @@ class Step:
 
 
 class CardPlayer:
-    """Runs steps for one programme manager on the data of ``hub``. The first day is the UTC day of ``start``."""
+    """Runs steps for one programme manager on the data of ``hub``. The first day is the day of ``start`` in UTC."""
 
     def __init__(self, hub: Hub, manager_id: int, start: datetime) -> None:
         self._start = datetime.combine(start.astimezone(UTC).date(), time(), UTC)
@@ -141,7 +142,7 @@ class CardPlayer:
 def _past_hub(present: Hub, clock: PastClock) -> Hub:
     """Create a service in the past that shares the storage, keys and configuration of the present service.
 
-    Keys and configuration remain valid, because they are cached by present time.
+    The cached keys and configuration remain valid, because their cache uses present time.
     """
     past = Hub(present.settings, clock)
     past.store, past.keyring = present.store, present.keyring

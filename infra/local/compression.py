@@ -12,7 +12,7 @@ _ENTRY = re.compile(r"\s*(gzip|x-gzip|\*)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?)\s*)
 
 
 def compress(content: bytes, headers: dict[str, Any], accepted: Sequence[str] | None, smallest: int | None) -> bytes:
-    """Compress a body of at least ``smallest`` bytes with gzip, if the client accepts it. Returns the body to send.
+    """Compress a body of at least ``smallest`` bytes if the client accepts gzip. Returns the body to send.
 
     Adds ``Content-Encoding`` and ``Vary`` to ``headers``. A strong entity tag becomes weak (RFC 9110 §8.8.1), because
     the bytes differ. A body with an encoding and an empty body are unchanged.
@@ -30,7 +30,7 @@ def compress(content: bytes, headers: dict[str, Any], accepted: Sequence[str] | 
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether an ``Accept-Encoding`` allows gzip (RFC 9110 §12.5.3), by name or otherwise by ``*``."""
+    """Return whether an ``Accept-Encoding`` header allows gzip (RFC 9110 §12.5.3), either by name or with ``*``."""
     weights = {
         found[1].lower().removeprefix("x-"): float(found[2] or 1)
         for entry in accept_encoding.split(",")
@@ -40,7 +40,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def _vary(headers: dict[str, Any]) -> None:
-    """Add ``Accept-Encoding`` to the header ``Vary``, because the response depends on it."""
+    """Add ``Accept-Encoding`` to the ``Vary`` header, because the response depends on it."""
     known = [entry.strip() for entry in _value(headers, "Vary").split(",") if entry.strip()]
     if not {"*", "accept-encoding"} & {entry.lower() for entry in known}:
         headers[_name(headers, "Vary")] = ", ".join([*known, "Accept-Encoding"])

@@ -26,11 +26,11 @@ SERVER, SERVER_KEY = "server.pem", "server-key.pem"
 HOSTS = ("127.0.0.1", "localhost")
 _CA_DAYS, _SERVER_DAYS = 3650, 365
 _LEEWAY = timedelta(minutes=5)
-"""How long before its creation a certificate is valid, for clocks that are late."""
+"""Number of seconds by which a certificate's validity starts before its creation, so that slow clocks accept it."""
 _QC_STATEMENTS = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 
 Extensions = Iterable[tuple[x509.ExtensionType, bool]]
-"""Extensions, and whether each is critical."""
+"""A list of certificate extensions, each with a flag for whether it is critical."""
 
 
 def folder(stack_file: Path) -> Path:
@@ -68,7 +68,7 @@ class ClientSubject:
 
 
 class DevelopmentCa:
-    """The development CA in ``place``, created if missing. ``now`` is the time of issue."""
+    """The development CA in the folder ``place``, created if missing. ``now`` is the issue time of certificates."""
 
     def __init__(self, place: Path, now: datetime | None = None) -> None:
         self.folder = place
@@ -90,8 +90,8 @@ class DevelopmentCa:
         return _pem(self._sign(subject.name(), key, days, extensions)), _key_pem(key)
 
     def server_files(self) -> tuple[Path, Path]:
-        """Return the files of a certificate for ``HOSTS`` and of its private key. Renew the certificate in its last
-        month.
+        """Return the files with a certificate for ``HOSTS`` and with its private key. A certificate in its last month
+        is renewed.
         """
         certificate, key = self.folder / SERVER, self.folder / SERVER_KEY
         if not (certificate.exists() and key.exists() and self._is_current(certificate)):

@@ -1,4 +1,4 @@
-"""A DynamoDB engine in a separate process, and shared code of DynamoDB Local and dynoxide."""
+"""Runs a DynamoDB engine in a separate process. DynamoDB Local and dynoxide share this code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DynamoDBEngine(ABC):
     @staticmethod
     @abstractmethod
     def program() -> list[str]:
-        """Return the program and its fixed arguments. Raises: EngineFailed: the program is missing."""
+        """Return the program and its fixed arguments. Raises: EngineFailed, if the program is missing."""
 
     @staticmethod
     @abstractmethod
@@ -96,7 +96,7 @@ class DynamoDBEngine(ABC):
 
 
 def is_dynamodb(url: str) -> bool:
-    """Return whether DynamoDB is listening. Each DynamoDB response has the header ``x-amzn-RequestId``."""
+    """Return whether DynamoDB listens at the address. Each DynamoDB response has the header ``x-amzn-RequestId``."""
     try:
         with urlopen(url, timeout=5) as response:
             return "x-amzn-RequestId" in response.headers

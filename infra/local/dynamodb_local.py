@@ -1,4 +1,4 @@
-"""DynamoDB Local, Amazon's engine, for tests of behaviour that an emulator cannot verify.
+"""DynamoDB Local, the engine published by Amazon, for tests of behaviour that an emulator cannot verify.
 
 Maven downloads the engine once into ``.local/dynamodb-local``.
 """
@@ -21,7 +21,7 @@ INSTALLED = ROOT / ".local" / "dynamodb-local"
 OLDEST_JAVA = 17
 
 _SHORT_LIVED = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Java compiles quickly and collects garbage in one thread: the engine of a test run lives for minutes."""
+"""Java options for short test runs: fast compilation, and garbage collection in a single thread."""
 _MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 
 
@@ -49,7 +49,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
 
 
 def find_java() -> str:
-    """Return a Java program of a sufficient version. Raises: EngineFailed."""
+    """Return the path of a Java program whose version is sufficient. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
         raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but there is no java on this machine")

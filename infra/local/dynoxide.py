@@ -14,9 +14,10 @@ from infra import command
 from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed
 
 VERSION = "1.5.0"
-"""The tested version, as ``dynoxide --version`` prints it."""
+"""The tested version, in the format of ``dynoxide --version``."""
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
-"""The package with this version: packages of dynoxide are numbered separately from the program."""
+"""The package that contains the tested version. Package versions are numbered separately from the program's versions.
+"""
 
 _PROGRAM = "dynoxide"
 _FEATURES = "native-sqlite,http-server,cli"
@@ -37,8 +38,8 @@ class Dynoxide(DynamoDBEngine):
 
 
 def installed_version() -> str | None:
-    """Return the version of the program on the PATH; ``None`` if there is no program, ``"unknown"`` if it is
-    unreadable.
+    """Return the version of the program on the PATH. Return ``None`` if there is no program, and ``"unknown"`` if the
+    version is unreadable.
     """
     program = shutil.which(_PROGRAM)
     if program is None:

@@ -1,8 +1,8 @@
 """The AWS emulator, which runs moto's server in a separate process.
 
 Requests run one at a time, because moto's backends are not thread-safe and concurrent conditional transactions would
-interleave. The module ``sqs`` handles calls for messages instead of moto. Connections are persistent, and Nagle's
-algorithm is off.
+interleave. Calls for messages are handled by the module ``sqs``, not by moto. Connections are persistent, and Nagle's
+algorithm is disabled.
 
 The command prints its address when it is ready, and exits when its standard input closes. If the emulator cannot start,
 or can no longer save its state, it prints the reason in one sentence and exits with code 1.

@@ -1,9 +1,10 @@
 """The emulator's state on disk: tables, queues, secrets and key material in one SQLite file.
 
-After each request that changes data, the difference is committed before the response is sent. Confirmed changes survive
-a killed emulator, and tables, keys and queues are always consistent. If a commit fails, the emulator must exit without
-a further response, because moto has applied changes that the file lacks. Stored records are sealed with a data key,
-which a KMS key wraps and a secret contains. Both are required to read the records.
+After each request that changes data, the difference is committed before the response is sent. Confirmed changes are
+kept even if the emulator is killed, and tables, keys and queues are always consistent. If a commit fails, the emulator
+must exit without a further response, because moto has applied changes that the file lacks. Stored records are encrypted
+with a data key. The data key is stored in a secret and encrypted with a KMS key, so the secret and the KMS key are
+required to read the records.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from infra.local.transaction_tokens import VALID_SECONDS, Completed, tokens_of
 
 ACCOUNT = "123456789012"
 VERSION = 1
-"""The version of the file's format; a file of a later one is refused."""
+"""The version of the file format. Files with a later version are refused."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -48,7 +49,7 @@ class StateUnusable(Exception):
 
 
 def _end(error: StateUnusable) -> NoReturn:
-    """Print the reason and exit this process. Called during a request."""
+    """Print the reason and exit the emulator process. Called during a request."""
     with contextlib.suppress(OSError):
         print(error, flush=True)
     os._exit(1)
@@ -57,7 +58,7 @@ def _end(error: StateUnusable) -> NoReturn:
 class EmulatorState:
     """The state in the file ``path`` of a private folder, which is created if missing.
 
-    ``end`` is called if a change cannot be written, before any lock is released. By default it ends the process.
+    ``end`` is called if a change cannot be written, before any lock is released. By default, ``end`` exits the process.
 
     Raises:
         StateUnusable.
@@ -92,7 +93,7 @@ class EmulatorState:
             raise sqlite3.DatabaseError(found)
 
     def restore(self) -> None:
-        """Restore the secrets, and make moto restore keys and tables when they are created."""
+        """Restore the secrets, and patch moto so that keys and tables are restored when they are created."""
         _derive_keys(bytes.fromhex(self._seed()))
         for region, name, value in self._rows("secret"):
             _backend("secretsmanager", region).create_secret(
@@ -110,7 +111,9 @@ class EmulatorState:
         _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
 
     def record_call(self, target: str, body: bytes) -> None:
-        """Save the changes of the call ``target`` (for example ``DynamoDB_20120810.PutItem``). ``body`` is its body."""
+        """Save the changes of the call ``target`` (for example ``DynamoDB_20120810.PutItem``). ``body`` is the call's
+        body.
+        """
         service, _, action = target.rpartition(".")
         if action.startswith(_READING):
             return
@@ -197,7 +200,7 @@ _REMEDY = f"restore a copy of it, or {_FRESH}"
 
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
-    """Return the tables and keys that a writing call changes. A put has its key in the item."""
+    """Return the tables and keys that a write call changes. For a put, the key is part of the item."""
     if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
@@ -279,7 +282,7 @@ def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> No
 
 
 def _derive_keys(seed: bytes) -> None:
-    """Make moto derive the material and id of each KMS key from the seed and the key's description."""
+    """Patch moto so that the material and id of each KMS key are derived from the seed and the key's description."""
     from moto.kms import models
 
     class Key(models.Key):

@@ -1,7 +1,7 @@
 """The stack's engines: the bundled emulator, LocalStack or another endpoint, with or without a separate DynamoDB.
 
-boto3's environment variables fully describe an engine, so the service, the seed, the operator's command line and the
-tests are independent of the engine.
+boto3's environment variables fully describe an engine, so the service, the initial data, the operator's command line
+and the tests do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Engines:
     """The engines of a stack, which start when the object is created.
 
     Args:
-        environ: the environment of the process. It is modified to point to the engines.
+        environ: the environment of the process; the engines' addresses are added to it.
         engine: one of ``ENGINES``.
         folder: the parent of the engines' data folders.
         fresh: whether to remove existing data first.
@@ -80,13 +80,15 @@ class Engines:
 
     @property
     def prefix(self) -> str | None:
-        """Return the prefix of all resource names (``RESOURCE_PREFIX``); ``None`` if the template's names are used."""
+        """Return the prefix of all resource names (``RESOURCE_PREFIX``). Return ``None`` if the names of the template
+        are used.
+        """
         return self._environ.get("RESOURCE_PREFIX")
 
     @property
     def dynamodb_engine(self) -> str | None:
-        """Return the separate DynamoDB engine, one of ``DYNAMODB_ENGINES`` or ``endpoint``; ``None`` if it is not
-        separate.
+        """Return the name of the separate DynamoDB engine: one of ``DYNAMODB_ENGINES`` or ``endpoint``. Return ``None``
+        if there is no separate engine.
         """
         if self._dynamodb is not None:
             return self._engine
@@ -108,8 +110,8 @@ class Engines:
             self._environ["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
 
     def environment(self) -> dict[str, str]:
-        """Return the variables with which other processes use these engines. Credentials are included only if they are
-        fake.
+        """Return the environment variables with which other processes use these engines. Fake credentials are included;
+        real credentials are not.
         """
         names = (*_SHARED, *SETTINGS, *endpoints(self._environ))
         shared = {name: self._environ[name] for name in names if name in self._environ}
@@ -127,7 +129,9 @@ class Engines:
         return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
 
     def failure(self, seconds: float = 0) -> str | None:
-        """Return the reason why an engine of this stack has exited; ``None`` if no engine exits within ``seconds``."""
+        """Return the reason why an engine of this stack exited. Return ``None`` if no engine exits within
+        ``seconds``.
+        """
         if not self.has_failed(seconds):
             return None
         first = self._ended_engines()[0]
@@ -162,7 +166,9 @@ class Engines:
             raise
 
     def _use_credentials(self) -> None:
-        """Use fake credentials with the bundled emulator, so that real credentials never sign a local call."""
+        """Use fake credentials with the bundled emulator, so that real credentials never sign a call to the
+        emulator.
+        """
         self._environ.pop("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", None)
         if self.is_emulated:
             for name in (*CREDENTIALS, *(each for each in endpoints(self._environ) if each not in _HONOURED)):
@@ -213,7 +219,7 @@ def _read_address(emulator: ChildProcess) -> str:
 
 
 def choose_engine(environ: Mapping[str, str]) -> tuple[str, str]:
-    """Choose the default engine of a stack. Return the engine and a remark for the user, which may be empty.
+    """Choose the default engine of a stack. Return the engine and a message for the user, which may be empty.
 
     The default is dynoxide if the PATH has the tested version and ``environ`` specifies no running engine.
     """
@@ -237,7 +243,7 @@ def check_engine(engine: str) -> None:
 
 
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
-    """Exclude this machine's addresses from proxies."""
+    """Set ``NO_PROXY`` so that calls to addresses of this machine do not use a proxy."""
     for name in ("NO_PROXY", "no_proxy"):
         hosts = [host for host in environ.get(name, "").split(",") if host]
         environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))
@@ -252,17 +258,17 @@ _ABSENT = ("disabled", "error")
 
 
 def localstack_address() -> str:
-    """Return LocalStack's address on this machine, from its client package."""
+    """Return the address of LocalStack on this machine, as computed by LocalStack's client package."""
     from localstack_client import config
 
     return str(config.get_service_endpoint("dynamodb"))
 
 
 def check_localstack(url: str, dynamodb_apart: bool = False) -> None:
-    """Check LocalStack's health document at ``url``.
+    """Check the health document that LocalStack serves at ``url``.
 
     Raises:
-        EngineFailed: no response, a different program, or a missing service.
+        EngineFailed: there is no response, a different program responded, or a service is missing.
     """
     services = _services(url)
     needed = [name for name in SERVICES if not (dynamodb_apart and name == "dynamodb")]

@@ -1,8 +1,8 @@
 """Runs queue consumers and schedules as Lambda would. ``chalice local`` does not run them.
 
-The consumers and schedules are found on the Chalice application. A message is deleted if its handler returns. If the
-handler raises, the message remains in the queue. Visibility timeouts, redrive and the dead-letter queue therefore
-behave as in a deployment.
+The consumers and schedules are read from the Chalice application. A message is deleted if its handler returns. If the
+handler raises an exception, the message remains in the queue. Visibility timeouts, redrive and the dead-letter queue
+therefore behave as on a deployed stage.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from infra.local import logfile
 
 ACCOUNT = "123456789012"
 POLLERS = 16
-"""Number of batches of a queue that are handled in parallel."""
+"""Number of batches that are handled in parallel for each queue."""
 
 _WAIT_SECONDS = 20
 _BACK_OFF_SECONDS = 1.0
@@ -37,30 +37,34 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _UNITS = {"minute": 60, "hour": 3600, "day": 86400}
 _YEARS_AHEAD = 5
 _LONGEST_WAIT = 60.0
-"""Seconds after which a schedule looks again whether it is due: business time may have been moved."""
+"""Maximum number of seconds after which a schedule checks again whether a run is due, because business time may have
+been moved.
+"""
 
 Handler = Callable[[Any, Any], Any]
 logger = logging.getLogger(__name__)
 
 
 class InvalidSchedule(ValueError):
-    """An expression that EventBridge would reject, or that uses ``L``, ``W`` or ``#``, which are not supported here."""
+    """A schedule expression that EventBridge would reject, or that uses ``L``, ``W`` or ``#``, which the local stack
+    does not support.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class RateSchedule:
-    """A schedule with a fixed interval, first due one period after the start."""
+    """A schedule with a fixed interval. The first run is due one interval after the start."""
 
     period: timedelta
 
     def after(self, moment: datetime) -> datetime:
-        """Return the first due time after ``moment`` (UTC)."""
+        """Return the first time after ``moment`` (UTC) at which a run is due."""
         return moment + self.period
 
 
 @dataclass(frozen=True, slots=True)
 class CronSchedule:
-    """A schedule due in every minute that matches all six fields. Weekday 1 is Sunday."""
+    """A schedule that is due in every minute that matches all six fields. Weekday 1 is Sunday."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -70,7 +74,9 @@ class CronSchedule:
     years: frozenset[int]
 
     def after(self, moment: datetime) -> datetime:
-        """Return the first due time after ``moment`` (UTC). Raises: InvalidSchedule: no due time within five years."""
+        """Return the first time after ``moment`` (UTC) at which a run is due. Raises: InvalidSchedule, if no run is due
+        within five years.
+        """
         when = moment.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
         last = when.year + _YEARS_AHEAD
         while when.year <= last:
@@ -206,7 +212,7 @@ class EventRunner:
             self._idle.wait_for(lambda: not self._busy, timeout)
 
     def consume_once(self, source: SQSEventConfig, url: str, wait: int = 0) -> int:
-        """Receive one batch and pass it to its handler. Returns the number of deleted messages."""
+        """Receive one batch from a queue and pass the batch to its handler. Returns the number of deleted messages."""
         answer = self._sqs.receive_message(
             QueueUrl=url,
             MaxNumberOfMessages=min(source.batch_size, _LARGEST_BATCH),
@@ -273,7 +279,7 @@ class EventRunner:
 
 
 def queue_name(source: SQSEventConfig) -> str:
-    """Return the name of a consumer's queue, which may be registered by name or by ARN."""
+    """Return the name of the queue of a consumer, which may be registered with the queue's name or ARN."""
     return source.queue or str(source.queue_arn).rpartition(":")[2]
 
 

@@ -7,7 +7,7 @@ import os
 
 
 def explain_failure(error: Exception) -> str | None:
-    """Explain why the start failed at a file or an engine; ``None`` for other errors."""
+    """Explain why the start failed if the cause is a file or an engine. Return ``None`` for all other errors."""
     from chalicelib.foundation.dynamodb.store import StoreError
     from infra import aws_errors
 

@@ -1,13 +1,14 @@
-"""The first data of a new stack: synthetic days of the banks, and a month of card use.
+"""The initial data of a new stack: synthetic statistics of the banks, and a month of simulated card use.
 
-The days are stored while the stack starts. The card use is simulated in a thread after the start (see
-``card_player``), because it takes seconds. Its state is stored beside the seed data, as the member ``first_data``:
+The statistics are stored while the stack starts. The card use is simulated in a thread after the start (see
+``card_player``), because the simulation takes several seconds. The state of the simulation is stored with the seed
+data, as the member ``first_data``:
 
 ``state``    ``playing``, ``complete``, or ``incomplete`` if it was interrupted and a later start came too late
 ``started``  the Unix second at which the stack was new; the month ends on the day before
 
 An interrupted run continues at the next start: completed steps return their first response. Request references are
-stored for 30 days of the simulated time, so a start more than a day later leaves the month unchanged.
+stored for 30 days of simulated time, so a start more than a day later does not continue the month.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ if TYPE_CHECKING:
 
 PLAYING, COMPLETE, INCOMPLETE = "playing", "complete", "incomplete"
 RESUMED_SECONDS = 24 * 3600
-"""A month that was interrupted longer ago is not continued."""
+"""Maximum age of an interrupted simulation that is continued at the next start."""
 USUAL_BEHAVIOUR = BankBehaviour()
 _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
-"""The fault banks, which fail on purpose."""
+"""The simulated behaviour of the fault banks, which simulate errors."""
 
 
 def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Store the synthetic days of a new stack. Return the state of its first data; ``None`` if there is no such state.
+    """Store the synthetic statistics of a new stack. Return the state of the stack's initial data; ``None`` if there is
+    no such state.
 
     Args:
         previous: the content of an earlier stack's seed file on the same data; ``None`` for a new stack.
@@ -49,8 +51,8 @@ class CardMonth:
     """Simulates the month of card use in a thread.
 
     Args:
-        first_data: the state of the month.
-        report: called with the new state when the month is complete.
+        first_data: the state of the simulation.
+        report: called with the new state when the simulation is complete.
         time_stopped: suspends schedules and clock advances during the simulation. Otherwise, a job in the present could
             release a past hold before the step that clears it.
     """
@@ -97,7 +99,7 @@ class CardMonth:
 
 
 def play_month(hub: Hub, manager_id: int, started: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Simulate the month that ends on the day before ``started``. Return whether the month is complete.
+    """Simulate the month that ends on the day before ``started``. Return whether all steps of the month were completed.
 
     Raises: StepFailed.
     """

@@ -1,8 +1,8 @@
 """The stack's log file in JSON Lines, which ``trace`` reads.
 
-The file is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). It has the lines of standard
-output with an additional member ``function``, which is named like the log groups of a deployed stage. A new stack
-appends to the file. A file that is too large is rotated, and one older file is retained.
+The log file is stored in the same folder as the stack's file: ``stack.log.jsonl`` for ``stack.json``. It has the lines
+of standard output with an additional member ``function``, whose values match the log groups of a deployed stage. A new
+stack appends to the log file. A log file that is too large is rotated, and one older file is retained.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _function: ContextVar[str] = ContextVar("function", default=API)
 
 
 class LogFile(logging.Handler):
-    """Writes log lines to a file that only its owner can read, with the formatter of a given handler."""
+    """Writes log lines to a file that only its owner can read, with the formatter of an existing handler."""
 
     def __init__(self, path: Path, form: logging.Formatter) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class LogFile(logging.Handler):
             self._report(error)
 
     def _report(self, error: OSError) -> None:
-        """Report once that lines are missing from the file. Standard output contains all lines."""
+        """Report, only once, that lines are missing from the file. Standard output contains all lines."""
         if not self._is_incomplete:
             print(f"causeway: {self._path} cannot be written ({error.strerror}): lines are missing.", file=sys.stderr)
         self._is_incomplete = True

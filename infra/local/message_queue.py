@@ -1,5 +1,5 @@
-"""A queue of messages in memory. The cost of a call is independent of the queue's length, and each call wakes one
-consumer.
+"""A queue of messages in memory. The cost of a call does not depend on the queue's length, and each call wakes at most
+one consumer.
 
 Visible messages are ordered by the time at which they became visible. Delayed messages are in a heap sorted by this
 time. A timer moves them, so that consumers wait without polling.
@@ -23,7 +23,7 @@ class Message:
     """A message. Times are Unix seconds.
 
     Attributes:
-        attributes: the message attributes, as sent.
+        attributes: the message attributes that the sender set.
         received: the number of deliveries.
         visible_at: the time from which the message can be received, as currently known.
     """
@@ -36,14 +36,15 @@ class Message:
     received: int = 0
     first_received_at: float | None = None
     entry: int = _GONE
-    """The number of its valid entry; a message that is hidden again or deleted leaves its former entry behind."""
+    """The number of the message's valid entry. Older entries of a message that was hidden again or deleted are ignored.
+    """
 
 
 _Entry = tuple[float, int, Message]
 
 
 class MessageQueue:
-    """The messages of one queue. Every call holds ``lock``. Only ``wait`` releases it while it waits."""
+    """The messages of one queue. Every method acquires ``lock``. Only ``wait`` releases the lock while it waits."""
 
     def __init__(self, lock: threading.Lock, now: Callable[[], float]) -> None:
         self._now = now
@@ -59,7 +60,7 @@ class MessageQueue:
         return len(self._messages)
 
     def add(self, message: Message) -> None:
-        """Add a message, or move a message from a different queue, visible at its time."""
+        """Add a new message, or a message from a different queue. The message becomes visible at its ``visible_at``."""
         self._messages[message.message_id] = message
         self._enter(message)
 
@@ -81,7 +82,9 @@ class MessageQueue:
         self._enter(message)
 
     def take(self) -> Message | None:
-        """Return the message that has been visible for longest. The caller then hides or removes the message."""
+        """Return the message that has been visible for the longest time. The caller then hides or removes the
+        message.
+        """
         self._uncover()
         while self._visible:
             _, number, message = self._visible.popleft()

@@ -16,9 +16,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 Value = tuple[str, Any]
-"""An attribute's type and value, which can be compared with those of the same attribute."""
+"""The type and value of an attribute, comparable with other values of the same attribute."""
 Place = tuple[Any, Any]
-"""The primary key of an item, in moto's types; the second member is ``None`` without a sort key."""
+"""The primary key of an item, in moto's types. The second member is ``None`` if the table has no sort key."""
 Entry = tuple[tuple[Value, ...], Place]
 
 _order_of = itemgetter(0)
@@ -26,8 +26,8 @@ _PREFIX_TYPES = ("S", "B")
 
 
 class Keys(NamedTuple):
-    """The attributes of an index or table: those of the partition key and of the sort key, and those for the query
-    order.
+    """The attributes of an index or table: the attributes of the partition key and of the sort key, and the attributes
+    that determine the order of a query.
     """
 
     partition: tuple[str, ...]
@@ -36,7 +36,7 @@ class Keys(NamedTuple):
 
 
 class SortedIndex:
-    """The items of a table that have all ``keys``, sorted in query order in each partition."""
+    """The items of a table that have all attributes in ``keys``, sorted in query order within each partition."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -44,7 +44,7 @@ class SortedIndex:
         self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
 
     def put(self, place: Place, item: Any | None) -> None:
-        """Index the item that is now stored at ``place``, and remove the previous item from the index."""
+        """Index the item that is currently stored at ``place``, and remove the previous item from the index."""
         name = tuple(value and _value(value) for value in place)
         if name in self._entries:
             partition, entry = self._entries.pop(name)
@@ -63,8 +63,8 @@ class SortedIndex:
 
 
 def patch_queries() -> None:
-    """Patch moto so that queries search a sorted index. The first query of its kind creates the index; writes update
-    it.
+    """Patch moto so that queries search a sorted index. The first query that needs an index creates it, and writes
+    update it.
     """
     tables: Any = import_module("moto.dynamodb.models.table")
     table_class, largest_page = tables.Table, tables.RESULT_SIZE_LIMIT
@@ -99,7 +99,7 @@ def patch_queries() -> None:
 
 
 def update_indexes(table: Any, place: Place) -> None:
-    """Index an item that was written without the table's own methods."""
+    """Index an item that was written without calling the table's methods."""
     for index in _indexes_of(table).values():
         index.put(place, _find_item(table, place))
 
@@ -114,7 +114,7 @@ def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
 
 
 def index_of(table: Any, keys: Keys) -> SortedIndex:
-    """Return the index of a table's items by ``keys``. The first call creates it."""
+    """Return the index of a table's items by ``keys``. The first call creates the index."""
     indexes = _indexes_of(table)
     if keys not in indexes:
         indexes[keys] = index = SortedIndex(keys)
@@ -125,7 +125,7 @@ def index_of(table: Any, keys: Keys) -> SortedIndex:
 
 
 def _check_operands(asked: Mapping[str, Any]) -> None:
-    """Refuse a prefix that is neither text nor binary, as DynamoDB does. moto alone raises another error."""
+    """Refuse a prefix that is neither text nor binary, as DynamoDB does. Unpatched, moto raises a different error."""
     if asked["range_comparison"] == "BEGINS_WITH":
         for operand in asked["range_objs"]:
             if operand.type not in _PREFIX_TYPES:
@@ -136,7 +136,7 @@ def _check_operands(asked: Mapping[str, Any]) -> None:
 
 
 def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any] | None:
-    """Return the items for a query: those of its page and the next item; ``None`` for a query that moto refuses."""
+    """Return the items of the page of a query and one more item. Return ``None`` for a query that moto refuses."""
     keys = _keys(table, asked.get("index_name"))
     if keys is None:
         return None
@@ -154,7 +154,7 @@ def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any
 
 
 def _keys(table: Any, index_name: str | None) -> Keys | None:
-    """Return the keys of an index, or of the table itself; ``None`` for an unknown index."""
+    """Return the keys of an index, or of the table if no index is named. Return ``None`` for an unknown index."""
     own = tuple(table.table_key_attrs)
     if index_name is None:
         return Keys(own[:1], own[1:], own[1:])
@@ -195,7 +195,7 @@ def _window(
 
 
 def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
-    """Return whether a query compares only the first attribute of the sort key."""
+    """Return whether a query compares only the first attribute of a sort key."""
     conditions = asked.get("range_key_conditions") or ()
     return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
 
@@ -225,7 +225,7 @@ def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequenc
 
 
 def _first_of(entry: Entry) -> Value:
-    """Return the first sort key of a range."""
+    """Return the first sort key value of an index entry."""
     return entry[0][0]
 
 

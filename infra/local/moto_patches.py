@@ -1,4 +1,4 @@
-"""Patches that make moto faster and smaller, and its transactions idempotent.
+"""Patches that reduce moto's run time and memory use, and make its transactions idempotent.
 
 Unpatched, moto copies whole tables, frees no memory, has no caches, and ignores the tokens of transactions.
 """
@@ -18,7 +18,7 @@ from infra.local.transaction_tokens import TokenRefused, tokens_of
 
 _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 _LARGEST_ITEM = 405_000
-"""Bytes, as moto limits and counts them."""
+"""Maximum size of an item in bytes, counted as moto does."""
 
 
 @cache
@@ -36,7 +36,8 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Make transactions back up only the items that they may restore, instead of whole tables for each operation.
+    """Patch moto so that a transaction backs up only the items that it may restore, instead of whole tables for each
+    operation.
 
     An update works on a copy of its item, so the backed-up items remain unchanged.
     """
@@ -47,7 +48,9 @@ def _copy_changed_items_only() -> None:
     class Copying:
         @staticmethod
         def deepcopy(value: Any) -> Any:
-            """Copy a value, but return a table itself without a copy. The table's items are restored separately."""
+            """Copy a value, except for a table, which is returned without a copy because its items are restored
+            separately.
+            """
             return value if isinstance(value, tables.Table) else copy.deepcopy(value)
 
     def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
@@ -84,7 +87,7 @@ def _copy_changed_items_only() -> None:
 
 
 def _place(table: Any, key: dict[str, Any]) -> Place:
-    """Return the primary key in ``key``, which may be a whole item."""
+    """Return the primary key that ``key`` contains. ``key`` may be a whole item."""
     value: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
     return value(key[table.hash_key_attr]), value(key[table.range_key_attr]) if table.range_key_attr else None
 
@@ -116,7 +119,7 @@ def _remember_less() -> None:
 
 
 def _look_up_less() -> None:
-    """Cache moto's lookup of its methods and packages, and match requests against used services first."""
+    """Cache moto's lookups of methods and packages, and match requests first against services that are already used."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
     backends: Any = import_module("moto.backends")
@@ -146,7 +149,9 @@ def _read_expressions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Parse and serialise attribute values directly. moto searches each value for all ten types in many notations."""
+    """Parse and serialise attribute values directly. Unpatched, moto searches each value for all ten types in many
+    notations.
+    """
     parsers: Any = import_module("moto.core.parse").BaseJSONParser
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
     real_parse, real_structure = parsers._parse_structure, serializers._serialize_type_structure
@@ -210,7 +215,7 @@ def _honour_tokens() -> None:
 
 
 def attribute_value(value: Any) -> dict[str, Any]:
-    """Return an attribute value in wire format, from moto's own type or from a value already in wire format."""
+    """Return an attribute value in wire format. The given value may be an object of moto or already in wire format."""
     if not isinstance(value, dict):
         return attribute_value({value.type: value.value})
     ((kind, content),) = value.items()

@@ -1,7 +1,8 @@
 """Child processes of the stack. Each child exits when its standard input, a pipe from this process, closes.
 
-The parent keeps the pipe open without writing. When the parent exits, even by SIGKILL, the pipe closes. This file is
-also a script for programs that ignore their standard input: ``python process.py java …``. The script must start fast.
+The parent keeps the pipe open without writing. When the parent exits, even by SIGKILL, the pipe closes. For programs
+that ignore their standard input, this file is also a wrapper script: ``python process.py java …``. The script must
+start fast.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 GRACE = 5.0
-"""Seconds between terminating a program and killing it."""
+"""Number of seconds between a request to terminate a program and killing it."""
 
 
 class ChildFailed(Exception):
@@ -66,7 +67,9 @@ class ChildProcess:
         return line
 
     def last_line(self) -> str:
-        """Return the last line that an ended program printed after its first line; empty if there is no such line."""
+        """Return the last line that an ended program printed after its first line. Return an empty string if there is
+        no such line.
+        """
         assert self._process.stdout is not None
         lines = bytes(self._process.stdout.read()).decode().strip().splitlines()
         return lines[-1] if lines else ""
@@ -94,7 +97,9 @@ def guarded_command(*command: str) -> list[str]:
 
 
 def call_with_parents_end(work: Callable[[], object]) -> None:
-    """Call ``work`` in a background thread when standard input closes, which means that the parent has ended."""
+    """Call ``work`` in a background thread when standard input closes, which means that the parent process has
+    ended.
+    """
 
     def watch() -> None:
         with contextlib.suppress(OSError):

@@ -1,10 +1,10 @@
 """Creates the resources of ``resources.yaml`` on the one-machine stack.
 
-An endpoint such as LocalStack gets the template through CloudFormation. Resources that its CloudFormation does not
-support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources through
-these APIs, because moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its tables are
-created at this endpoint from the same template. Several stacks can share an endpoint if each has its own name prefix
-(``RESOURCE_PREFIX``).
+On an endpoint such as LocalStack, the resources are created with CloudFormation. Resources that LocalStack's
+CloudFormation does not support (secrets, item expiry) are added through the services' own APIs. On the bundled
+emulator, all resources are created through these APIs, because moto's CloudFormation imports most of moto. If only
+DynamoDB has a separate endpoint, its tables are created at this endpoint from the same template. Several stacks can
+share an endpoint if each has its own name prefix (``RESOURCE_PREFIX``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard"
 
 
 def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STACK) -> None:
-    """Create missing resources. Idempotent on engines with persistent data.
+    """Create missing resources. The function is idempotent on engines with persistent data.
 
     Args:
         emulated: whether the endpoint is the bundled emulator.
@@ -53,7 +53,7 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
 
 
 def compact_template(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """Return the template without other stages' resources, small enough for one call, and the stack's tags."""
+    """Return the template without resources of other stages, compact enough for one call, and the tags of the stack."""
     return template.compact(rename_resources(template.load(), prefix), STAGE, AlarmTopicArn="", OwnStorageKey="false")
 
 
@@ -83,7 +83,7 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
 
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
-    """Enable item expiry on the template's attributes where it is missing."""
+    """Enable item expiry for all tables of the template for which it is not yet enabled."""
     for table, attribute in source.expiry_attributes().items():
         state = dynamodb.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
         if state.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
@@ -93,7 +93,7 @@ def expire_items(dynamodb: Any, source: template.Template) -> None:
 
 
 def _make_keys(kms: Any, source: template.Template) -> None:
-    """Create the missing keys that have an alias."""
+    """Create the missing KMS keys of the template that have an alias."""
     keys = source.resources(_KEY)
     for alias in source.resources(_ALIAS).values():
         try:

@@ -16,16 +16,18 @@ EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
 BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
 REUSED = ("user", "client", "programme", "other_programme", "first_data")
-"""The members of the stack's file that cannot be read back: those with secrets, and the state of the first data."""
+"""The members of the stack's file that cannot be restored from the stored data: members with secrets, and the state of
+the initial data.
+"""
 
 
 def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Create missing data. Returns the seeded members of the stack's file, from ``user`` on.
+    """Create missing data. Returns the members of the stack's file that describe this data, from ``user`` on.
 
     Args:
         hub: the wired service.
         previous: the ``REUSED`` members of an earlier stack on the same data. Its user, client and credentials
-            are reused if they still exist. ``None`` means a new stack, which gets its first data.
+            are reused if they still exist. ``None`` means a new stack, which gets initial data.
     """
     from chalicelib.demo_bank.profiles import PROFILES
     from chalicelib.demo_bank.setup import install
@@ -54,7 +56,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
-    """Return the previous user, or create a user with a known password and a free address."""
+    """Return the previous user, or create a user with a known password and an unused email address."""
     from chalicelib.website.records.users import UserExists
 
     if before and hub.website.users.find(before["email"]):
@@ -72,7 +74,7 @@ def seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _seed_client(hub: Hub, owner: str, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the previous client if its callback still points to this service. Otherwise, create a client."""
+    """Return the previous client if its Callback URL still belongs to this service. Otherwise, create a client."""
     from chalicelib.openbanking.records.clients import UnknownClient
 
     if before:

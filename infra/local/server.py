@@ -1,7 +1,7 @@
 """The HTTP server of the one-machine stack: Chalice's local gateway behind a robust server.
 
-With TLS, the connection's thread performs the handshake, and the application gets a client's certificate in API
-Gateway's format.
+With TLS, the connection's thread performs the handshake, and the client's certificate is passed to the application in
+API Gateway's format.
 
 Chalice's own handler uses Nagle's algorithm (40 ms per request on a persistent connection), sends a body in response to
 ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events and responses remain Chalice's,
@@ -39,7 +39,7 @@ from infra.strict_http import LOOPBACK, StrictHandler, end_connection
 
 HOST = "127.0.0.1"
 HANDSHAKE_SECONDS = 10.0
-"""Seconds that a TLS handshake may take."""
+"""Maximum duration of a TLS handshake in seconds."""
 
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 _NO_ROUTE = b'{"message": "Missing Authentication Token"}'
@@ -48,9 +48,9 @@ _FAILED = b'{"message": "Internal server error"}'
 Answer = tuple[int, dict[str, Any], str | bytes | None]
 logger = logging.getLogger(__name__)
 _client_cert: ContextVar[dict[str, Any] | None] = ContextVar("client_cert", default=None)
-"""The client's certificate on this thread's connection, as API Gateway passes it on."""
+"""The client certificate of the connection that this thread serves, in API Gateway's format."""
 _all_headers: ContextVar[Mapping[str, list[str]]] = ContextVar("all_headers", default={})  # noqa: B039 - replaced only
-"""All values of the headers of this thread's request, as API Gateway passes them on: ``multiValueHeaders``."""
+"""All header values of the request that this thread handles, in API Gateway's format (``multiValueHeaders``)."""
 
 
 class ApiHandler(StrictHandler, ChaliceRequestHandler):
@@ -73,7 +73,7 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
         raise AttributeError(name)
 
     def handle_expect_100(self) -> bool:
-        """Send ``100 Continue`` immediately. The caller then sends the body (RFC 9110, section 10.1.1)."""
+        """Send ``100 Continue`` immediately. The client then sends the body (RFC 9110, section 10.1.1)."""
         goes_on = super().handle_expect_100()
         self.wfile.flush()
         return goes_on
@@ -135,9 +135,9 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
 
 
 class Gateway(LocalGateway):
-    """Chalice's local gateway with fixes: repeated headers, client certificates and OPTIONS are passed on.
+    """Chalice's local gateway with fixes: repeated headers, client certificates and OPTIONS requests are passed on.
 
-    Non-ASCII headers do not break its 403 response.
+    Non-ASCII headers do not break the gateway's 403 response.
     """
 
     def handle_request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Gateway(LocalGateway):
 
 
 class ApiServer(ThreadingMixIn, HTTPServer):
-    """An HTTP server with one thread per connection, on a bound socket; https with ``tls``."""
+    """An HTTP server with one thread per connection, on a bound socket. With ``tls``, the server uses https."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -188,7 +188,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         self.server_activate()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in its own thread: the TLS handshake, if any, and then the requests."""
+        """Handle a connection in a separate thread: the TLS handshake, if any, and then the requests."""
         if self._tls is None:
             super().finish_request(request, client_address)
         elif secured := _shake_hands(request, self._tls):
@@ -231,7 +231,7 @@ class ApiServer(ThreadingMixIn, HTTPServer):
 
 
 def take_port(port: int) -> socket.socket:
-    """Bind a local port for a server. 0 selects any free port. Raises: OSError."""
+    """Bind a local port for a server. Port 0 selects any free port. Raises: OSError."""
     return socket.create_server((HOST, port))
 
 
@@ -243,10 +243,11 @@ def build_server(
     tls: ssl.SSLContext | None = None,
     own_urls: Iterable[str] = (),
 ) -> ApiServer:
-    """Build a server for ``application``, which ``serve_forever`` starts. ``/health`` returns ``stack_id`` in a header.
+    """Build a server for ``application``; call ``serve_forever`` to start it. Responses of ``/health`` have
+    ``stack_id`` in a header.
 
-    Bodies are compressed from the configured ``minimum_compression_size`` on. Requests must be for this machine or for
-    the hosts of ``own_urls``, at any port.
+    Bodies of at least the configured ``minimum_compression_size`` are compressed. The host of a request must be this
+    machine or a host in ``own_urls``, with any port.
     """
     hosts = {urlsplit(url).hostname or "" for url in own_urls}
     handler = partial(ApiHandler, gateway=Gateway(application, config))
@@ -254,8 +255,8 @@ def build_server(
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
-    """Perform the TLS handshake. Return the connection, or ``None`` after closing it, for example if a client uses
-    http.
+    """Perform the TLS handshake and return the connection. After a failure, for example with a client that uses http,
+    close the connection and return ``None``.
     """
     connection.settimeout(HANDSHAKE_SECONDS)
     secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)

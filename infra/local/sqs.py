@@ -1,7 +1,8 @@
-"""The SQS calls for messages. moto only stores the queues, because moto scans a queue in each of these calls.
+"""Implements the SQS calls that send, receive and delete messages. moto handles only the queues, because it would scan
+the whole queue in each message call.
 
-The calls use a separate lock, so that senders and receivers never wait for table users, or vice versa. A call is saved
-before execution. Only the messages that it adds or removes are saved.
+The calls use a separate lock, so that calls for messages and calls for tables never wait for each other. Each call is
+saved before it is executed. Only the messages that the call adds or removes are saved.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class SavedMessages(Protocol):
 
 
 class SqsError(Exception):
-    """A call that SQS refuses, with the error code of the JSON protocol and, if different, of the query protocol."""
+    """A call that SQS refuses. It has the error code of the JSON protocol and, if that differs, the code of the query
+    protocol.
+    """
 
     def __init__(self, code: str, message: str, query_code: str = "") -> None:
         super().__init__(message)
@@ -52,7 +55,7 @@ class Sqs:
     """The messages of all queues that moto has created.
 
     Args:
-        saved: the storage of messages; by default memory.
+        saved: the storage of messages; by default, messages are only in memory.
         now: returns the time at which messages become visible.
     """
 
@@ -111,7 +114,9 @@ class Sqs:
         return {"Successful": [{"Id": number, **_sent(message)} for number, message in messages.items()], "Failed": []}
 
     def _receive_message(self, settings: Any, queue: MessageQueue, request: Request) -> dict[str, Any]:
-        """Take messages. If there are none, release the lock and wait until a message becomes visible."""
+        """Take visible messages. If no message is visible, release the lock and wait until a message becomes
+        visible.
+        """
         count = _number(request, "MaxNumberOfMessages", 1, 1, _LARGEST_BATCH)
         seconds = _number(request, "WaitTimeSeconds", settings.receive_message_wait_time_seconds, 0, LONGEST_WAIT)
         hidden = _number(request, "VisibilityTimeout", settings.visibility_timeout, 0, _LONGEST_VISIBILITY)
@@ -160,7 +165,7 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """Return a queue's settings and messages. Initially, these are the saved messages."""
+        """Return the settings and messages of a queue. The first call loads the saved messages."""
         settings = _settings(name)
         known, former = self._queues.get(name, (None, None))
         if former is not None and known is settings:
@@ -189,7 +194,9 @@ class Sqs:
         return Message(message_id, body, now, now + delay, request.get("MessageAttributes") or {})
 
     def _take(self, settings: Any, queue: MessageQueue, count: int, hidden: int) -> list[Message]:
-        """Take up to ``count`` visible messages. A message received too often moves to the dead-letter queue."""
+        """Take up to ``count`` visible messages. A message that was received too often is moved to the dead-letter
+        queue.
+        """
         taken: list[Message] = []
         now = self._now()
         while len(taken) < count and (message := queue.take()):
@@ -241,7 +248,9 @@ def _text(message: Message) -> str:
 
 
 def _message(message_id: str, text: str) -> Message:
-    """Create a saved message, visible unless delayed. Messages of earlier releases lack some members."""
+    """Create a message from its saved text. The message is visible unless it is delayed. Messages saved by earlier
+    releases lack some members.
+    """
     message = json.loads(text)
     delayed_until = message["delayed_until"] / 1000
     return Message(
@@ -278,7 +287,7 @@ def _md5(text: str) -> str:
 
 
 def _message_id(request: Request) -> str:
-    """Return the message of a receipt handle. Raises: SqsError."""
+    """Return the message id that a receipt handle contains. Raises: SqsError."""
     message_id, separator, _ = str(request.get("ReceiptHandle", "")).partition("#")
     if not separator:
         raise SqsError("ReceiptHandleIsInvalid", "The input receipt handle is invalid.")

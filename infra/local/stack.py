@@ -1,7 +1,7 @@
 """The one-machine stack, which ``make run`` starts.
 
-The engines start in separate processes while this one imports the application. The command then creates resources and
-seed data, and starts server, consumers and schedules. The child processes exit with the command.
+The engines start in separate processes while this process imports the application. The command then creates resources
+and seed data, and starts the server, consumers and schedules. When the command exits, the child processes also exit.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8000
 DRAIN_SECONDS = 30.0
-"""Seconds to wait for requests in flight when the stack stops; API Gateway's limit is 29 s."""
+"""Maximum number of seconds to wait for requests in flight when the stack stops. API Gateway allows 29 s."""
 STAGE = "local"
 
 _FAILURE_SECONDS = 0.5
-"""Seconds in which an engine that has dropped a connection has exited."""
+"""Maximum number of seconds between an engine's loss of connections and the end of its process."""
 _SECOND = ".local/second/stack.json"
-"""A file for a second stack, in its own folder, since data is kept next to it."""
+"""The suggested file for a second stack. A separate folder is necessary, because it contains the stack's data."""
 
 
 class StopRequested(Exception):
@@ -157,7 +157,7 @@ class Stack:
             print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
-        """Start the simulation of a new stack's month of card use. Both files record its completion."""
+        """Start the simulation of a month of card use on a new stack. The stack and seed files record its end."""
         from chalicelib.bootstrap import hub
         from infra.local.first_data import CardMonth
 
@@ -205,7 +205,7 @@ class Stack:
             _say_at_once("ending…")
 
     def stop(self) -> None:
-        """Wait for requests in flight, then stop everything and remove the stack's file. Child processes stop last."""
+        """Wait for requests in flight, then stop all parts and remove the stack's file. Child processes stop last."""
         if self._card_month:
             self._card_month.stop()
         if self._renderer:
@@ -223,7 +223,7 @@ class Stack:
             print(f"ended{where}", flush=True)
 
     def _close(self, server: ApiServer) -> None:
-        """Close the server after the requests in flight. Wait at most ``DRAIN_SECONDS``."""
+        """Wait at most ``DRAIN_SECONDS`` for the requests in flight, then close the server."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
             _say_at_once(
@@ -235,7 +235,7 @@ class Stack:
         server.server_close()
 
     def _refuse_a_second(self) -> None:
-        """Check that no other stack is running, so that its file is not overwritten. Raises: StartFailed."""
+        """Check that no running stack uses the same file, so that no file is overwritten. Raises: StartFailed."""
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
@@ -300,7 +300,7 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
 
 
 def _is_log_for_people(environ: Mapping[str, str]) -> bool:
-    """Return whether standard output is readable text instead of JSON. Raises: StartFailed."""
+    """Return whether the log on standard output is readable text and not JSON. Raises: StartFailed."""
     try:
         return terminal_log.wants_text(environ.get(terminal_log.VARIABLE, ""), is_terminal=sys.stdout.isatty())
     except ValueError as error:
@@ -346,7 +346,7 @@ def _create_runner(application: Chalice) -> EventRunner:
 
 
 def _say_at_once(text: str) -> None:
-    """Print from a signal handler, which may have interrupted ``print``."""
+    """Print a text immediately from a signal handler, which may have interrupted ``print``."""
     line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))

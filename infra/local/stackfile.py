@@ -2,22 +2,23 @@
 
 The file contains a password and credentials, so only its owner can read it. Its members:
 
-``id``              identifies the stack; its ``/health`` responds with it in the header ``X-Causeway-Stack``
+``id``              the id of the stack; responses of ``/health`` contain it in the header ``X-Causeway-Stack``
 ``pid``             the stack's process id
-``data``            the folder of the engine's data; the member is missing if all of it is at another's endpoint
+``data``            the folder of the engine's data; missing if an external endpoint stores all data
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
-``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB is separate from the other services, else ``null``
+``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB has a separate engine, otherwise ``null``
 ``base_url``        the URL of the service
-``ca_file``         the certificate of the development CA, in PEM, if the service speaks TLS; else the member is missing
+``ca_file``         the certificate of the development CA, in PEM; missing if the service does not use TLS
 ``user``            ``email`` and ``password`` of the seeded user
-``client``          ``client_id``, ``client_secret`` (``null`` if it has none), ``title`` and ``callback_url``
+``client``          ``client_id``, ``client_secret`` (``null`` if the client has no secret), ``title`` and
+``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
-``fault_banks``     the banks whose customers are faults, in the same format
+``fault_banks``     the banks that simulate faults, in the format of ``banks``
 ``programme``       the programme manager of the card API: ``manager_id``, ``name``, and ``credentials`` by name
                     (``full``, ``support``, ``encrypted``), each with ``access_key``, ``access_api_id`` and
                     ``access_api_key``
-``other_programme`` another programme manager, in the same format; its credential is ``other``
-``first_data``      the state of what a new stack begins with (see ``first_data``); ``null`` if it began without
+``other_programme`` a second programme manager, in the format of ``programme``, with the credential ``other``
+``first_data``      the state of the initial data (see ``first_data``); ``null`` if the stack has no initial data
 ``log``             the file with the service's complete log (see ``logfile``)
 ``mails``           the folder that the service writes its emails to
 ``operator_key``    the key with which ``POST /sandbox/clock`` moves business time forward
@@ -41,9 +42,9 @@ from infra.repository import ROOT
 
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
-"""The header that identifies a local stack in the response from ``/health``."""
+"""The header of the response from ``/health`` that contains the id of a local stack."""
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
-"""Variables that would mix a real AWS account into a stack's fake credentials."""
+"""Variables that would combine credentials of a real AWS account with a stack's fake credentials."""
 SETTINGS = (
     *(
         "PUBLIC_URL",
@@ -59,16 +60,20 @@ SETTINGS = (
 """Settings that other processes must share with the stack."""
 _SERVER = "Causeway"
 _SECONDS = 30
-"""Maximum wait for the answer of a stack that is there; a busy machine takes its time."""
+"""Maximum time to wait for the response of a running stack. A busy machine responds slowly."""
 
 
 def location(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the file: ``CAUSEWAY_STACK_FILE``, by default ``.local/stack.json`` in the repository."""
+    """Return the path of the stack's file: ``CAUSEWAY_STACK_FILE``, by default ``.local/stack.json`` in the
+    repository.
+    """
     return Path(environ.get(VARIABLE) or ROOT / ".local" / "stack.json")
 
 
 def read(path: Path | None = None) -> dict[str, Any] | None:
-    """Return the content of the file, even if its stack has ended; ``None`` if the file is missing or invalid."""
+    """Return the content of the stack's file, even if the stack has ended. Return ``None`` if the file is missing or
+    invalid.
+    """
     try:
         content = json.loads((path or location()).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -77,7 +82,9 @@ def read(path: Path | None = None) -> dict[str, Any] | None:
 
 
 def find_running(path: Path | None = None) -> dict[str, Any] | None:
-    """Return the file's content if its stack responds, otherwise ``None``. Another program may have the process id."""
+    """Return the content of the stack's file if the stack responds, otherwise ``None``. The process id is not checked,
+    because a different program may use it.
+    """
     content = read(path)
     return content if content and _answers(content) else None
 
@@ -97,14 +104,16 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def remove_own(path: Path, stack_id: str) -> None:
-    """Remove the file when its stack ends, unless it belongs to a different stack."""
+    """Remove the stack's file when the stack ends, unless the file belongs to a different stack."""
     content = read(path)
     if content and content.get("id") == stack_id:
         path.unlink(missing_ok=True)
 
 
 def point_at_stack(environ: MutableMapping[str, str], variables: Mapping[str, str]) -> None:
-    """Point ``environ`` to the stack described by ``variables``, replacing its other AWS variables and settings."""
+    """Update ``environ`` to use the stack described by ``variables``. Other AWS variables and settings in ``environ``
+    are removed.
+    """
     own = CREDENTIALS if "AWS_ACCESS_KEY_ID" in variables else ()
     for name in (*endpoints(environ), *SETTINGS, *own, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"):
         environ.pop(name, None)
@@ -122,7 +131,9 @@ def display_path(path: Path) -> str:
 
 
 def _answers(content: Mapping[str, Any]) -> bool:
-    """Return whether the server at the stack's port is this stack. Stacks of earlier versions have no id."""
+    """Return whether the server at the stack's port is the stack that the file describes. Stacks of earlier versions
+    have no id.
+    """
     variables = content.get("environment")
     port = variables.get("PORT") if isinstance(variables, dict) else None
     if not port:

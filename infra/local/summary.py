@@ -48,7 +48,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 
 def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the row of business time if business time was moved on this data."""
+    """Return the summary row about business time if business time was moved on this stack's data."""
     from chalicelib.bootstrap import hub
     from chalicelib.foundation.clock import timestamp
     from chalicelib.website.display_text import elapsed
@@ -60,7 +60,7 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows that explain how clients trust the service's certificate; empty without TLS."""
+    """Return the rows that explain how clients trust the service's certificate. Without TLS, return no rows."""
     if "ca_file" not in content:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))
@@ -71,7 +71,9 @@ def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return login rows for the demonstration banks. The passwords are public: the banks' pages display them."""
+    """Return the rows with logins for the demonstration banks. The passwords are public: the banks' pages display
+    them.
+    """
     from chalicelib.demo_bank.customers import CUSTOMERS
     from chalicelib.demo_bank.profiles import PROFILES
 
@@ -84,7 +86,9 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tour_command(file: Path) -> str:
-    """Return the command that runs a tour on the stack with this file, which may not be the tour's default stack."""
+    """Return the command that runs a tour on the stack with this file, including the file's path if it is not the
+    default.
+    """
     is_default = file == stackfile.location({})
     return "make tour" if is_default else f"{stackfile.VARIABLE}={stackfile.display_path(file)} make tour"
 

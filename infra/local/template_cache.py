@@ -22,8 +22,8 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
     """Compiled templates in ``folder``. A template that cannot be stored, for example on a full disk, is compiled
     again.
 
-    A change of a file in ``code`` also invalidates the templates, because filters of constants are evaluated at compile
-    time.
+    A change to a file in ``code`` also invalidates the templates, because filters that are applied to constants are
+    evaluated at compile time.
     """
 
     def __init__(self, folder: Path = FOLDER, code: Path = ROOT / "chalicelib") -> None:

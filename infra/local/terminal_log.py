@@ -22,9 +22,11 @@ from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
 END_SECONDS = 0.5
-"""How long the end of an engine's process may take after its connections."""
+"""Maximum number of seconds between the loss of an engine's connections and the end of its process."""
 PAUSE_SECONDS = 30.0
-"""How long no other connection failure waits for an engine's end: waiting holds up the log of all requests."""
+"""Number of seconds after a wait in which further connection failures do not wait for an engine's exit. Each wait
+delays the log of all requests.
+"""
 _STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
 
 

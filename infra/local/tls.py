@@ -31,10 +31,10 @@ class LocalTls:
 
 
 def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalTls:
-    """Create missing files in ``folder``, and put the service's settings into ``environ``.
+    """Create missing files in ``folder``, and add the service's TLS settings to ``environ``.
 
     Client certificates are optional, and verified against the development CA and the authorities of ``TPP_CA_BUNDLE``
-    and ``BANK_CA_BUNDLE``. The service's own calls trust the development CA besides the public authorities.
+    and ``BANK_CA_BUNDLE``. In its own calls, the service trusts the development CA and the public authorities.
 
     Raises:
         TlsFailed.
@@ -52,7 +52,9 @@ def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalT
 
 
 def _bundle_of(environ: MutableMapping[str, str], variable: str) -> str:
-    """Return the certificates of a bundle, if its setting has a value. Raises: TlsFailed."""
+    """Return the certificates of the bundle that a setting names. If the setting has no value, return none. Raises:
+    TlsFailed.
+    """
     location = environ.get(variable)
     if not location:
         return ""

@@ -1,4 +1,5 @@
-"""Tokens of transactions: moto ignores ``ClientRequestToken``, with which DynamoDB makes transactions idempotent.
+"""Implements ``ClientRequestToken``, with which DynamoDB makes transactions idempotent, because moto ignores this
+token.
 
 For ten minutes after a transaction has completed, the same request with the same token succeeds without effect.
 Cancelled or invalid transactions are not stored, so a retry is executed again.
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 VALID_SECONDS = 600.0
-"""How long a token is valid after its transaction has completed."""
+"""Number of seconds for which a token is valid after its transaction has completed."""
 
 
 class TokenRefused(Exception):

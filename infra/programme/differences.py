@@ -1,8 +1,8 @@
 """Compares a stored configuration with a programme file, and preserves the timestamps of unchanged group entries.
 
-Differences map member names to pairs of old and new value; ``None`` means absent. Each entry of a group counts as a
-separate member (``entries.CODE``, ``entries.ID`` or ``rules.ID``), as does each exchange rate (``rates.978/826``), so
-that only changed ones are listed.
+Differences map member names to pairs of the old and the new value; ``None`` means that the member is absent. Each entry
+of a group is a separate member (``entries.CODE``, ``entries.ID`` or ``rules.ID``), and each exchange rate is a separate
+member (``rates.978/826``), so that only changed entries and rates are listed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def compare_members(before: Mapping[str, Any], after: Mapping[str, Any]) -> Diff
 
 
 def compare_heads(before: Mapping[str, Any], after: Mapping[str, Any]) -> Differences:
-    """Return the differences between two programme managers' heads, as built by ``loading.readable_head``."""
+    """Return the differences between two programme managers' own members, as built by ``loading.readable_head``."""
     return compare_members(_flatten(before, "rates", before["rates"]), _flatten(after, "rates", after["rates"]))
 
 
@@ -49,7 +49,7 @@ def _flatten(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) ->
 
 
 def _entry_members(entry: GroupEntry) -> dict[str, Any]:
-    """Return an entry's members as in a file, without timestamps and defaults."""
+    """Return the members of an entry as a programme file contains them, without timestamps and defaults."""
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
     return {name: value for name, value in plain.items() if value != anyway[name]}
@@ -95,7 +95,9 @@ def _keep_timestamps_of_group(member: str, before: Entry | None, group: Entry, n
 
 
 def _keep_timestamp(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
-    """Compare as plain data, because a percentage in another notation is displayed differently."""
+    """Return the entry with its previous timestamp if it is unchanged, otherwise with ``now``. Entries are compared as
+    plain data, because a percentage in a different notation is displayed differently.
+    """
     if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
         return before
     return replace(entry, updated_at=now)

@@ -1,8 +1,9 @@
 """Loads a programme file into a stage: plans the changes, then writes them.
 
-Each programme manager changes in one transaction. It increments the revision of the head record, so that one of two
-concurrent loads is refused. If the changes do not fit into one transaction, new entries are written first in separate
-transactions, because nothing refers to them yet. Changes, removals and credentials are always in the last one.
+All changes of a programme manager are written in one transaction. The transaction increments the revision of the head
+record, so that one of two concurrent loads is refused. If the changes do not fit into one transaction, new entries are
+written first in separate transactions, because nothing refers to them yet. Changes, removals and credentials are always
+written in the last transaction.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from infra.programme.differences import compare_entries, compare_heads, compare_
 from infra.programme.file import WantedManager
 
 TOGETHER = 99
-"""DynamoDB's 100 operations per transaction, less one for the head."""
+"""Maximum number of changes in a transaction: DynamoDB's 100 operations minus one for the head record."""
 MANAGER, CREDENTIAL, EVENTS_SECRET = "programme_manager", "credential", "events_secret"
 
 _THERE, _UNUSED = Attr("owner").exists(), Attr("used").not_exists()
@@ -36,7 +37,9 @@ What = Literal["add", "change", "remove"]
 
 
 class EntryInUse(Exception):
-    """An entry in use cannot be removed or changed this way. The message names it. The manager is unchanged."""
+    """An entry in use cannot be removed, or changed as planned. The message names the entry. The programme manager is
+    unchanged.
+    """
 
 
 class LoadTooLarge(Exception):
@@ -66,12 +69,16 @@ class PlannedChange:
 
     @property
     def needs_unused(self) -> bool:
-        """Return whether the change requires an unused entry: a removal, or a change of a member in ``_STAYS``."""
+        """Return whether the change is possible only if the entry is not in use: a removal, or a change of a member in
+        ``_STAYS``.
+        """
         return self.kind in KINDS and (self.what == "remove" or _STAYS.get(self.kind) in self.differences)
 
     @property
     def goes_before(self) -> bool:
-        """Return whether the change may be written early. Only new entries may, because nothing refers to them yet."""
+        """Return whether the change may be written before the last transaction. This applies only to new entries,
+        because nothing refers to them yet.
+        """
         return self.kind in KINDS and self.what == "add"
 
 
@@ -123,7 +130,7 @@ def carry_out(hub: Hub, plan: LoadPlan) -> None:
     """Execute a plan. An empty plan writes no data.
 
     Raises:
-        EntryInUse: an entry has come into use since planning. No data was changed or removed.
+        EntryInUse: an entry was taken into use after planning. No data was changed or removed.
         LoadConflict, StoreError.
     """
     if not plan.changes:

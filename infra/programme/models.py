@@ -18,7 +18,9 @@ from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 
 ALL = "all"
 ENTRIES = 100
-"""The maximum number of entries per group: a group is one item, and so are the counters of all its limits."""
+"""The maximum number of entries in a group. A group is stored in one item, and the counters of all its limits are also
+stored in one item.
+"""
 
 
 def _check_printable(text: str) -> str:
@@ -100,7 +102,7 @@ MaybeRegion = Annotated[int, Field(ge=0, le=999_999_999)]
 Currencies = Annotated[list[Currency], Field(min_length=1), AfterValidator(_check_distinct)]
 MaybeIds = Annotated[list[Id], AfterValidator(_check_distinct)]
 Ids = Annotated[list[Id], Field(min_length=1), AfterValidator(_check_distinct)]
-"""Ids of other entries, starting with the default."""
+"""Ids of other entries. The first id is the default."""
 
 
 class Part(BaseModel):
@@ -148,7 +150,9 @@ class FeeGroupPart(NamedPart):
 
 
 class LimitEntryPart(Part):
-    """A limit. ``currency`` applies to its amount; ``transaction_currency`` restricts the transactions it counts."""
+    """A limit. ``currency`` is the currency of its amount. ``transaction_currency``, if set, restricts the counted
+    transactions.
+    """
 
     id: Id
     name: Name | None = None
@@ -180,7 +184,7 @@ class MccRangePart(Part):
 
 
 class UsageGroupPart(NamedPart):
-    """Where and how cards may be used."""
+    """The channels, merchant categories and countries in which cards may be used."""
 
     blocked_channels: Annotated[list[Annotated[str, _one_of(CHANNELS)]], AfterValidator(_check_distinct)] = []
     blocked_mccs: Annotated[list[MccRangePart], Field(max_length=ENTRIES), AfterValidator(_check_distinct)] = []
@@ -190,7 +194,7 @@ class UsageGroupPart(NamedPart):
 
 
 class RiskRulePart(NamedPart):
-    """A risk rule. ``currency`` applies to its amount."""
+    """A risk rule. ``currency`` is the currency of its amount."""
 
     transaction_type: TransactionType = values.ANY_TYPE
     entry_mode: EntryMode = values.ANY_TYPE
@@ -259,7 +263,7 @@ class CardProgrammePart(NamedPart):
 
 
 class ExchangeRatePart(Part):
-    """Units of the currency ``to`` per unit of the currency ``of``, as a decimal number."""
+    """An exchange rate: the units of the currency ``to`` per unit of the currency ``of``, as a decimal number."""
 
     of: Currency
     to: Currency
@@ -276,7 +280,7 @@ class ModesPart(Part):
 
 
 class CredentialPart(Part):
-    """A credential's rights. Its secrets are generated when it is loaded and never appear in a file."""
+    """A credential's rights. The secrets are generated when the credential is loaded, and are never part of a file."""
 
     name: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,39}$")]
     access_level: Level

@@ -17,7 +17,7 @@ from infra.programme import models
 
 T = TypeVar("T")
 Fault = tuple[str, str]
-"""A location and the error there."""
+"""An error in the file, with its location."""
 
 _REFERENCES = {
     "product_ids": "product",
@@ -47,7 +47,7 @@ def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterato
 
 
 def _check_each(place: str, entries: Iterable[T], check: Callable[[T], Iterator[Fault]]) -> Iterator[Fault]:
-    """Check each entry of a list, and prefix the errors' locations with its position."""
+    """Check each entry of a list, and add the entry's position to the locations of its errors."""
     for position, entry in enumerate(entries):
         yield from ((f"{place}.{position}.{inner}", said) for inner, said in check(entry))
 

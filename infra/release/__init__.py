@@ -1,1 +1,1 @@
-"""Releases: the changelog's sections, and the mechanical steps of a release."""
+"""Makes releases: updates the sections of the changelogs, and performs the mechanical steps of a release."""

@@ -1,8 +1,9 @@
 """Makes a release: performs the mechanical steps, commits, and tags ``v1.2.3``. The command pushes nothing.
 
-The section "Next version" of both changelogs becomes the release's section. The marks and removed lines of the contract
-are deleted. The version and the initial data of later versions are written. The tree must be clean, the version greater
-than the current version, and the changelog must list changes. A failed release is undone.
+The section "Next version" of the two changelogs becomes the section of the release. The marks and removed lines of the
+contract are deleted. The version number is written, and the initial data from which later versions are tested. The work
+tree must be clean, the version must be greater than the current version, and the changelog must list changes. A failed
+release is undone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from infra.repository import ROOT
 
 VERSION_FILES = ("chalicelib/foundation/version.py", "sdk/src/causeway/__init__.py")
 CHANGELOGS = {"CHANGELOG.md": "", "sdk/CHANGELOG.md": "The package has not changed."}
-"""The changelogs, and what the release's section says if it would be empty; the service's must not be."""
+"""The changelogs, with the text for an empty section of a release. The section in the service's changelog must not be
+empty.
+"""
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _LITERAL = re.compile(r'^((?:VERSION|__version__) = )"[^"]*"$', re.MULTILINE)
 
@@ -33,7 +36,9 @@ class ReleaseRefused(Exception):
 
 
 def make_release(root: Path, version: str, day: date) -> None:
-    """Release ``version`` of the repository at ``root``. A failure changes no files. Raises: ReleaseRefused."""
+    """Release ``version`` of the repository at ``root``. If the release fails, no files are changed. Raises:
+    ReleaseRefused.
+    """
     if _numbers(version) <= _numbers(VERSION):
         raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
     if _git(root, "tag", "--list", f"v{version}"):

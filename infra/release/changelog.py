@@ -1,4 +1,4 @@
-"""The changelog's sections: one for the next version, and one for each release, newest first."""
+"""Reads and writes the sections of a changelog: one for the next version, and one for each release, newest first."""
 
 from __future__ import annotations
 

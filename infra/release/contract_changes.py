@@ -1,8 +1,8 @@
-"""Prints the changes of the contract that the changelog does not mention yet.
+"""Prints the changes to the contract that the changelog does not mention yet.
 
-Callers of the last release rely on its lines, so the changelog must mention removed and changed lines. It must also
-mention new obligations of callers of a known operation: mandatory members, rules, or restricted values. Other new lines
-break no caller.
+Callers rely on the contract lines of the last release, so the changelog must mention removed and changed lines. It must
+also mention new obligations for callers of an existing operation: mandatory members, rules, or restricted values. Other
+new lines do not affect existing callers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from infra.render.contract.__main__ import PLACE
 from infra.repository import ROOT
 
 APIS = {"tpp": "TPP API", "bank-v1": "bank API", "bank-v2": "bank API", "cards": "card API"}
-"""What the changelog calls the API of each document."""
+"""The names that the changelog uses for the APIs, by document."""
 CHANGELOG = ROOT / "CHANGELOG.md"
 _OPERATION = re.compile(r"^(?:[A-Z]+ /\S*|webhook \S+)")
 _LABEL = re.compile(r"\((\w+)\)")
@@ -84,7 +84,7 @@ class Line:
         return (" response " if self.operation.startswith("webhook ") else " request ") in self.text
 
     def is_named(self, note: str, api: str, *, is_new: bool) -> bool:
-        """Return whether a changelog note quotes the line's name, and its operation, action or API.
+        """Return whether a changelog note quotes the line's name together with the line's operation, action or API.
 
         A note can also mention new values by their member, and a rule by any of its members.
         """
@@ -97,7 +97,7 @@ class Line:
 
 
 class _Release:
-    """The lines of the last release."""
+    """The contract lines of the last release."""
 
     def __init__(self, lines: Iterable[Line]) -> None:
         self._lines = [*lines]
@@ -110,7 +110,9 @@ class _Release:
                 self._actions[line.operation].add(line.label)
 
     def is_new_obligation(self, line: Line, new_places: Container[str]) -> bool:
-        """Return whether a new line adds an obligation for callers. New actions and optional members add none."""
+        """Return whether a new line adds an obligation for callers. New actions and optional members add no
+        obligation.
+        """
         if line.operation:
             actions = self._actions.get(line.operation, set())
             is_new_action = f" request body({line.label})" in line.place and bool(actions) and line.label not in actions
@@ -125,7 +127,7 @@ class _Release:
 
 
 def unnamed_changes(document: str, released: Iterable[str], present: Iterable[str], notes: Iterable[str]) -> list[str]:
-    """Return the changes between two contracts that no note of the changelog mentions, as lines of a diff."""
+    """Return the differences between two contracts, as lines of a diff, that no note of the changelog mentions."""
     before, now, notes = [*map(Line.read, released)], [*map(Line.read, present)], list(notes)
     release = _Release(before)
     gone = {f"`{operation}`" for operation in release.operations - {line.operation for line in now}}
@@ -145,7 +147,7 @@ def unnamed_changes(document: str, released: Iterable[str], present: Iterable[st
 
 
 def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
-    """Return the schemas that callers of operations, and receivers of webhooks, must fill in."""
+    """Return the schemas of data that callers of operations and receivers of webhooks must send."""
     found: set[str] = set()
     size = -1
     while len(found) > size:
@@ -155,7 +157,9 @@ def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
 
 
 def find_unnamed(document: str) -> list[str]:
-    """Return the marked changes of a contract file that the changelog's next version does not mention."""
+    """Return the marked changes in a contract file that the changelog's section for the next version does not
+    mention.
+    """
     text = (PLACE / f"{document}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
     return unnamed_changes(document, marks.released_lines(text), marks.present_lines(text), notes)

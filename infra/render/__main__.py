@@ -1,6 +1,7 @@
-"""Renders the OpenAPI documents and the pages of ``/docs`` to ``chalicelib/website/rendered``, if anything has changed.
+"""Renders the OpenAPI documents and the pages of ``/docs`` to ``chalicelib/website/rendered`` if their sources have
+changed.
 
-Git ignores the folder. Packages contain it.
+The folder is ignored by Git, but packages contain it.
 """
 
 from __future__ import annotations

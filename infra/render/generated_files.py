@@ -1,4 +1,6 @@
-"""Updates generated files in git. Files that differ from the generated content are written, or only listed."""
+"""Updates generated files that are stored in git. Files that differ from the generated content are written, or only
+listed.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The folder of rendered files. One process at a time writes it, atomically, after a change of its inputs.
+"""The folder of rendered files. Only one process at a time writes the folder, atomically, after a change of its inputs.
 
-Uses only the standard library, so that the inputs are compared quickly.
+The module uses only the standard library, so that the inputs can be compared quickly.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from chalicelib.website import rendered_files
 from infra.repository import ROOT
 
 _INPUTS = ("Makefile", "pyproject.toml", "requirements-dev.txt", "chalicelib", "docs", "infra", "sdk")
-"""The files and folders that rendered files depend on."""
+"""The files and folders from which the rendered files are generated."""
 _SUFFIXES = frozenset({".md", ".py", ".toml", ".yaml"})
-"""The files of the folders that count."""
+"""The suffixes of input files."""
 _BUILD = "build"
-"""The folder, on the same disk, where the lock is and new files are written first."""
+"""The folder for the lock and for new files before the rename, on the same disk as the rendered files."""
 
 
 def compute_fingerprint(root: Path = ROOT) -> str:
@@ -45,8 +45,8 @@ def is_current(fingerprint: str, folder: Path = rendered_files.FOLDER) -> bool:
 def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Path = rendered_files.FOLDER) -> bool:
     """Write the files that ``build`` returns, unless the inputs are unchanged. Return whether the files were written.
 
-    A process that waits for a rendering process does not render again. Readers see the old or the new folder, or no
-    folder during the rename.
+    A process that has waited for a different process to render does not render again. A reader sees the old folder, the
+    new folder or, during the rename, no folder.
 
     Args:
         build: returns texts by name, relative to ``folder``.
@@ -72,7 +72,7 @@ def _input_files(root: Path) -> list[str]:
 
 
 def _replace(folder: Path, texts: Mapping[str, str], build: Path) -> None:
-    """Write a new folder elsewhere, then replace the old folder. Requires the lock."""
+    """Write a new folder at a temporary location, then replace the old folder. Requires the lock."""
     new, old = build / "rendered-new", build / "rendered-old"
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)

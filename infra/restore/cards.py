@@ -30,13 +30,13 @@ _NUMBERED: Mapping[str, str] = {
     **{each.kind: each.kind for each in (Authorization, ExternalAddress, ExternalPayment, Mandate)},
     "transaction": "transaction",
 }
-"""The counters of the records outside the table of cards, by the sort key of a record."""
+"""The counters of records that are not in the table of cards, by the sort key of a record."""
 _OF_ROW: Mapping[str, Callable[[int], Key]] = {
     "epm_transaction_id": ExternalPayment.key,
     "authorization_id": Authorization.key,
     "transaction_id": Dispute.key,
 }
-"""The records that a row of the ledger may name."""
+"""The records to which a ledger row may refer."""
 _OF_RESPONSE: Mapping[str, Callable[[int], Key]] = {
     "holder_id": Holder.key,
     "account_id": Account.key,
@@ -45,7 +45,7 @@ _OF_RESPONSE: Mapping[str, Callable[[int], Key]] = {
     "epm_transaction_id": ExternalPayment.key,
     "transaction_id": transaction_key,
 }
-"""The records that a response may name."""
+"""The records to which a stored response may refer."""
 
 
 def counter_of_number(hub: Hub, item: Item) -> list[Key]:
@@ -53,7 +53,7 @@ def counter_of_number(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_number(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a record whose number the counter will assign again."""
+    """Find a record whose number would be assigned again by the counter."""
     name, number = _NUMBERED[item["part"]], _number(item)
     if (found[0] or {}).get(name, 0) >= number:
         return None
@@ -76,7 +76,7 @@ def judge_row(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def row_of_authorization(hub: Hub, item: Item) -> list[Key]:
-    """Return the key of the ledger row for an authorization's latest clearing or refund."""
+    """Return the key of the ledger row that records the latest clearing or refund of an authorization."""
     owner = Account.key(item["account_id"])[1]["owner"] if item.get("booked_row") else ""
     return [movement_key(owner, item["booked_row"])] if owner else []
 
@@ -92,7 +92,7 @@ def account_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_account(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find items of a missing account."""
+    """Find items that belong to a missing account."""
     return None if all(found) else Inconsistency(detail=_name_account(item))
 
 
@@ -114,7 +114,7 @@ def judge_response(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 
 
 def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
-    """Return the claim of a payment's request, as long as the claim is stored."""
+    """Return the key of the claim of a payment's request, if the claim should still be stored."""
     if item["part"] != ExternalPayment.kind or item["created_at"] + CLAIM.lifetime <= hub.clock.time():
         return []
     claim = ExternalPayment.from_item(item).waiting_claim
@@ -122,7 +122,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a payment whose request may be executed again or never receives its response."""
+    """Find a payment whose request may be executed again, or whose request never receives its response."""
     payment, references, stored = ExternalPayment.from_item(item), hub.cards.references, found[0]
     claim, action = payment.waiting_claim, payment.asks or payment.asked
     if claim is None or action is None:
@@ -140,7 +140,7 @@ def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
 def records_of_response(hub: Hub, item: Item) -> list[Key]:
     """Return the records that a stored response refers to. Copies with card data are ignored.
 
-    Without a holder, ``account_id`` is the id of a special account and is also ignored.
+    In a response without a holder, ``account_id`` is the id of a special account and is also ignored.
     """
     if item["claim"].endswith(_WITH_CARD_DATA):
         return []
@@ -150,7 +150,9 @@ def records_of_response(hub: Hub, item: Item) -> list[Key]:
 
 
 def _name_account(item: Item) -> str:
-    """Describe the account of a payment, an address or an authorization. A programme manager owns special accounts."""
+    """Describe the account of a payment, an address or an authorization. For a special account, describe the programme
+    manager that owns the account.
+    """
     is_special = item.get("account_type", OF_HOLDER) != OF_HOLDER
     key = special_account_key(item["manager_id"], item["account_id"]) if is_special else Account.key(item["account_id"])
     return f", {describe_owner(key[1]['owner'])}"

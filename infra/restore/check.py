@@ -1,4 +1,4 @@
-"""A check that compares items in several tables, with the remedy for a missing item."""
+"""Defines a check that compares items in several tables, with the remedy for a missing item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """An inconsistency, with the writes that repair it. ``detail`` is the text after the item's name."""
+    """An inconsistency, with the write operations that repair it. ``detail`` is the text after the item's name."""
 
     mend: Sequence[Operation] = ()
     detail: str = ""
@@ -32,11 +32,12 @@ class Check:
 
     Attributes:
         name: the check's name in the command.
-        tables: the table that is read completely, and the tables compared with this table.
-        wrong: the inconsistency.
+        tables: first the table that is read completely, then the tables that are compared with it.
+        wrong: a description of the inconsistency.
         remedy: the result of ``--mend``; if ``mends`` is false, the operator's task.
-        keys: returns the keys of the items that an item refers to; empty if the check does not apply to the item.
-        judge: compares an item with the referenced items. A missing item is ``None``.
+        keys: a function that returns the keys of the items to which an item refers, or no keys if the check does not
+        apply to the item.
+        judge: a function that compares an item with the referenced items. A missing item is ``None``.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""All checks in the order of execution, one row each. The command, its reference page and the tests use these rows.
+"""The table of all checks, in the order of execution. The command, its reference page and the tests use this table.
 
-Later checks see the repairs of earlier checks: payments complete orders, and orders spend consents.
+A later check reads data that earlier checks have repaired: repairs of payments complete orders, and repairs of orders
+spend consents.
 """
 
 from __future__ import annotations
@@ -218,6 +219,6 @@ LEDGER = Check(
     "Change no balance. `ledger show` shows the rows; compare them with the statements of provider and network",
     False,
 )
-"""The verification of the ledger, which has its own way through the tables."""
+"""The check that verifies the ledger, which reads the tables in a different order."""
 TABLES = tuple(dict.fromkeys(check.tables[0] for check in CHECKS))
-"""The tables that are read whole, in this order."""
+"""The tables that the checks read completely, in this order."""

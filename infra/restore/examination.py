@@ -19,7 +19,7 @@ from infra.restore.names import name_item
 _READ_TOGETHER = 100
 PAGE = 500
 PLACES = (*TABLES, LEDGER.name)
-"""Where an examination can be resumed."""
+"""The names of the tables and checks from which an examination can be resumed."""
 
 
 class UnknownPosition(ValueError):
@@ -37,9 +37,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position in an examination: after an item of a table, or in the ledger after all tables.
+    """A position in an examination: after an item of a table or, if all tables were examined, in the ledger.
 
-    The text form has the table and the item's key in JSON.
+    The text form contains the table and, in JSON, the key of the item.
     """
 
     table: str = TABLES[0]
@@ -70,7 +70,7 @@ class Examination:
     """Compares all tables, and repairs inconsistencies on request.
 
     Attributes:
-        position: the position to resume from. All findings before this position have been returned.
+        position: the position from which to resume. All findings before this position have been returned.
     """
 
     def __init__(self, hub: Hub, *, mend: bool, start: Position = Position(), progress: Progress = SILENT) -> None:
@@ -80,7 +80,7 @@ class Examination:
         self._mend = mend
 
     def find(self) -> Iterator[Finding]:
-        """Yield the findings in all tables from the position on, and repair them on request."""
+        """Yield the findings in all tables, starting from the position. Repair the findings if this was requested."""
         for table in PLACES[PLACES.index(self.position.table) : len(TABLES)]:
             if table != self.position.table:
                 self.position = Position(table)

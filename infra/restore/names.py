@@ -14,13 +14,13 @@ _NAMES: Mapping[str, str] = {
     "consents": "consent {consent_id}",
     "authorizations": "authorization request {authorization_id}",
 }
-"""An item's name, by table; elsewhere it is that of its owner."""
+"""The formats of item names, by table. In all other tables, an item is named after its owner."""
 _CLAIMS: Mapping[str, str] = {
     "order": "order of bank {0}, X-Request-Id {1}",
     "bank": "request of bank {0}, X-Request-Id {2}",
     "card-api": "response to programme manager {manager}, credential {credential}",
 }
-"""The name of a claim, by who makes it; filled with the parts of the stored one."""
+"""The formats of the names of claims, by the claimant. They are filled with parts of the stored claim."""
 
 
 def name_item(table: str, item: Item) -> str:

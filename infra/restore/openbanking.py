@@ -71,7 +71,7 @@ def order_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a spent consent whose order is missing."""
+    """Find a spent one-time consent whose order is missing."""
     if found[0] or item["spent_at"] + RETENTION_SECONDS <= hub.clock.time():
         return None
     return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
@@ -103,7 +103,7 @@ def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_end_notice(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a notice about the end of a consent that is still valid."""
+    """Find a notice that reports the end of a consent that is still valid."""
     return _revoke(hub, found[0], "service")
 
 
@@ -121,7 +121,7 @@ def expiring_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_expiring_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find the event of a consent's expiry if the expiry would be recorded twice."""
+    """Find an event about a consent's expiry if the expiry would be recorded a second time."""
     consent, topic = found[0], item["topic"]
     if consent is None or consent.get("notify") not in (topic, "consent.expiring"):
         return None
@@ -148,7 +148,9 @@ def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find an accepted payment whose order is missing, or which was not sent in time according to the stored data."""
+    """Find an accepted payment whose order is missing, or which was not sent in time according to the stored
+    records.
+    """
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
     is_being_sent = delivery.claimed_by is not None and delivery.due_at is not None and delivery.due_at > now
@@ -163,7 +165,9 @@ def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency 
 
 
 def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
-    """Return the claim of a deferred payment's Idempotency-Key, as long as payment and claim are stored."""
+    """Return the key of the claim of a deferred payment's Idempotency-Key. Return no key if the payment or the claim is
+    no longer stored.
+    """
     if item.get("kind") != "payment" or item["expires_at"] <= hub.clock.time():
         return []
     members = _read_body(hub, Delivery.from_item(item))
@@ -198,7 +202,7 @@ def payment_of_order(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_accepted_order(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find an order whose payment is missing."""
+    """Find an order that refers to a missing payment."""
     order = RecordedOrder.from_item(item)
     if order is None or order.payment_id is None or (found[0] and not is_early(found[0])):
         return None
@@ -225,7 +229,7 @@ def order_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a payment whose order is missing or has an unknown outcome."""
+    """Find a payment whose order is missing or has the outcome unknown."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None

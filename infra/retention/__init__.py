@@ -1,1 +1,1 @@
-"""Personal data: kinds, retention periods and removal."""
+"""Defines the kinds of personal data and their retention periods, and removes personal data."""

@@ -1,4 +1,4 @@
-"""Removes the data of PSUs: approved accounts on request, consents and payments five years after their end."""
+"""Removes the data of PSUs: approved accounts on request, and consents and payments after five years."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from infra.retention.kinds import RETENTION_SECONDS
 
 
 def erase_consent(hub: Hub, consent_id: str) -> list[str]:
-    """Remove the account identifiers of an ended consent. Returns the removed kinds, none the second time.
+    """Remove the account identifiers of an ended consent. Returns the removed kinds of data. A second call removes
+    nothing and returns no kinds.
 
     Raises:
         NotErasable: the consent does not exist, or has not ended.

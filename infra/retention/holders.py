@@ -1,6 +1,6 @@
-"""Removes the data of card holders: on request, data without a legal retention duty; after five years, the rest.
+"""Removes the data of card holders: on request, data without a legal retention duty; after five years, all other data.
 
-The five years begin when the last account is closed.
+The five years begin when the holder's last account is closed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from infra.retention.kinds import BY_NAME, RETENTION_SECONDS
 
 CONTACT = ("phone_number", "email", "title", "holder_locale", "ip_address")
 MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "phone_number")
-"""Members that every holder's record has: they become empty."""
+"""Members that every holder's record has. They are set to an empty value."""
 IDENTIFYING_NOTHING = ("holder_limit_group_id", "country_ison", "industry_id")
-"""Members that stay: they do not identify a person."""
+"""Members that are kept, because they do not identify a person."""
 _NAMES = ("name_line_4", "track_first_name", "track_last_name", "thermal_line_1", "thermal_line_2", "note", "reference")
 _ENDED_CARDS = (BLOCKED, EXPIRED, NEW)
-"""States in which a card of closed accounts cannot be used again; a new one cannot be blocked either."""
+"""States in which a card of closed accounts cannot be used again. A card that is not yet activated is included, because
+it cannot be blocked.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class HolderRecords:
     cards: list[Card]
 
     def obstacles(self, now: int) -> Iterator[str]:
-        """Return the open accounts and usable cards, each with the manager's next step."""
+        """Return the open accounts and usable cards, each with the action that the programme manager must take."""
         for account in self.accounts:
             if account.status != CLOSED:
                 yield f"account {account.id} is open (changeAccountStatus {CLOSED})"
@@ -53,8 +55,8 @@ class HolderRecords:
                 )
 
     def ended_at(self, now: int) -> int | None:
-        """Return when the last account was closed, in Unix seconds; ``None`` if an account is open or there is no
-        account.
+        """Return the time, in Unix seconds, at which the last account was closed. Return ``None`` if an account is open
+        or no account exists.
         """
         if any(self.obstacles(now)):
             return None
@@ -88,7 +90,7 @@ def _is_over(found: HolderRecords, now: int) -> bool:
 
 
 def remove_holder(hub: Hub, found: HolderRecords) -> None:
-    """Remove all data that identify the holder. The books remain."""
+    """Remove all data that identifies the holder. The ledger remains unchanged."""
     _remove_contact(hub, found)
     holder = _read_one(hub.store, found.holder.id)
     anonymous = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}

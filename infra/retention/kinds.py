@@ -10,7 +10,7 @@ Removal = Literal["Expires by itself", "retention remove", "retention erase-user
 
 YEARS = 5
 RETENTION_SECONDS = (YEARS * 365 + 2) * 24 * 3600
-"""Five years, with their leap days, in seconds (PSD2 Article 21; Directive (EU) 2015/849 Article 40)."""
+"""Five years, including leap days, in seconds (PSD2 Article 21; Directive (EU) 2015/849 Article 40)."""
 
 PSD2 = "PSD2 Article 21: records of payment services, 5 years"
 AML = "Directive (EU) 2015/849 Article 40(1): 5 years after the end of the business relationship"
@@ -24,10 +24,10 @@ class Kind:
     Attributes:
         name: the kind's name in commands.
         data: a readable description.
-        place: table and item, as in docs/data.md.
+        place: the table and the item, named as in docs/data.md.
         retention: the retention period.
         removal: the job or command that removes the data after this period.
-        reason: the law or the purpose of the retention.
+        reason: the legal basis or the purpose of the retention.
         on_request: whether a command of ``retention`` removes the data immediately on a person's request.
     """
 
@@ -274,5 +274,5 @@ def of_person(person: Person) -> list[Kind]:
 
 
 def kinds_of_person(person: Person) -> list[Kind]:
-    """Return the kinds that remain when the person requests erasure."""
+    """Return the kinds of data that remain after a person's request for erasure."""
     return [kind for kind in of_person(person) if not kind.on_request]

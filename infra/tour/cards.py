@@ -1,4 +1,6 @@
-"""A programme manager and a cardholder: a card from its order to its end, with payments and events."""
+"""The part of the tour with a programme manager and a cardholder: the life cycle of a card, with payments and
+events.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +129,8 @@ class CardTour:
     # -- requests
 
     def _call(self, action: str, refused: Status | None = None, **members: Any) -> Any:
-        """Call an action and return the data. Raises: TourFailed, if the status code is neither ``refused`` nor
-        success.
+        """Call an action and return its data. Raises: TourFailed, if the status code is neither success nor
+        ``refused``.
         """
         path = "/simulator" if action.startswith("simulate") else "/api"
         body = {**self._credential, "action": action, "api_version": API_VERSION, **members}
@@ -137,7 +139,7 @@ class CardTour:
         return envelope.get("data", envelope)
 
     def enter_wrong_pins(self) -> None:
-        """Enter three wrong PINs in a row. If a wrong PIN is accepted (1 in 10,000), the count restarts."""
+        """Enter three wrong PINs in succession. If a PIN is accepted by chance (1 in 10,000), the count restarts."""
         refused = 0
         for pin in _WRONG_PINS:
             code = self.respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)["response_code"]
@@ -155,7 +157,7 @@ class CardTour:
         return answer
 
     def respond(self, shop: str, amount: int, **members: Any) -> Any:
-        """Return the network's response to a shop's request."""
+        """Return the response of the card network to a shop's request."""
         use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
         return self._call("simulateAuthorization", **use)
 

@@ -1,4 +1,4 @@
-"""The tour's output: one line per step with its outcome. In detail mode, every request, response, event and page."""
+"""Prints the tour: one line per step with its outcome or, in detail mode, every request, response, event and page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TELLING = ("response_code", "funds_available", "transaction_status", "payment_s
 """Response members that summarise a step's outcome, the most informative first."""
 _COUNTED = ("accounts", "balances", "payments")
 _SECRET = re.compile(r'("(?:\w*token|code|code_verifier|events_secret|access_\w+)": ")(?![A-Z_]+")([^"]{8})[^"]+')
-"""A member with a secret, which is shortened. A code in capital letters is that of an error."""
+"""Names of members with a secret, which is shortened. A ``code`` in capital letters is an error code, not a secret."""
 
 
 class TourFailed(Exception):
@@ -30,7 +30,7 @@ class TourFailed(Exception):
 
 
 class Guide:
-    """Prints the tour; in colour on a terminal, unless ``NO_COLOR`` is set."""
+    """Prints the tour. The output is coloured on a terminal, unless ``NO_COLOR`` is set."""
 
     def __init__(self, *, detail: bool) -> None:
         forced, refused = os.environ.get("FORCE_COLOR"), os.environ.get("NO_COLOR")
@@ -58,8 +58,8 @@ class Guide:
             print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
 
     def say(self, outcome: str, who: str, what: str, *lines: str) -> None:
-        """Print a person's action. In detail mode, print further lines; otherwise, store the outcome for the end of the
-        step.
+        """Print a person's action. In detail mode, also print the details. Otherwise, store the outcome, which is
+        printed at the end of the step.
         """
         if self._detail:
             print(f"  {self._colour('magenta', who)} {what}".rstrip())
@@ -109,7 +109,7 @@ class Guide:
 
 
 def format_json(body: Any) -> str:
-    """Format JSON with shortened secrets, on one line if it fits."""
+    """Format JSON with shortened secrets, on a single line if the line is short enough."""
     whole = _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False))
     return whole if len(whole) <= _WIDTH else _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False, indent=2))
 

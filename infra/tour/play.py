@@ -1,4 +1,6 @@
-"""A guided tour: a TPP and a PSU at both demonstration banks, then a programme manager, with one line per step."""
+"""Plays a guided tour with one line per step: first a TPP and a PSU at two demonstration banks, then a programme
+manager.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It
 _FAILURES = (TourFailed, EventMissing, NavigationFailed, CausewayError, StoreError, HTTPError, RequestException)
 _RIGHTS = {"tour": Rights(access_level=1000, actions=None, modes=dict.fromkeys(CARD_FIELDS, PLAIN))}
 _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
-"""Variables that choose how `make run` starts a stack; the tour's own is always the same."""
+"""Variables that configure a stack started with `make run`. They are ignored for the stack that the tour starts."""
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
@@ -58,7 +60,9 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
 
 @contextmanager
 def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
-    """Register a client that sends events to the tour. On exit, remove its Events URL and archive it."""
+    """Register a client that sends events to the tour. On exit, remove the client's Events URL and archive the
+    client.
+    """
     clients, owner, callbacks = hub.openbanking.clients, stack["user"]["email"], [stack["client"]["callback_url"]]
     title = f"Guided Tour {secrets.token_hex(2)}"
     guide.chapter("A client for the tour")
@@ -79,7 +83,7 @@ def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver
 def _load_manager(
     hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide
 ) -> Iterator[tuple[Catalogue, dict[str, Any]]]:
-    """Load a programme manager like the stack's, with a credential. On exit, remove its Events URL."""
+    """Load a copy of the stack's programme manager, with a credential. On exit, remove the copy's Events URL."""
     guide.chapter("The card API")
     guide.step("The operator loads a programme manager with an Events URL")
     number, like = secrets.randbelow(10**6) + 10**6, hub.cards.programmes.catalogue(stack["programme"]["manager_id"])
@@ -120,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def explain_own_stack(environ: Mapping[str, str]) -> str:
-    """Explain why the tour does not use the user's own stack, and how to select this stack."""
+    """Explain why the tour does not use the stack that the user has started, and how to select this stack."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
     path = stackfile.display_path(file)
     found = f"the stack of {path} does not respond at {content.get('base_url')}" if content else f"there is no {path}"

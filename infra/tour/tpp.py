@@ -1,4 +1,6 @@
-"""A TPP and a PSU at one bank: consent, accounts, payments, revocation, and events. The TPP uses the Python package."""
+"""The part of the tour with a TPP and a PSU at one bank: consent, accounts, payments, revocation and events. The TPP
+uses the Python package.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ class TppTour:
         self._confirm(self._tpp.pay_direct(direct.from_json({**order.to_json(), "bic": bic})), self._tpp, bic)
 
     def _confirm(self, initiated: Initiated, payer: sdk.Consent | sdk.Tpp, bic: str | None = None) -> None:
-        """Have the PSU confirm the payment. The TPP then queries its status and receives the event."""
+        """Confirm the payment as the PSU. Then query the payment's status as the TPP, and receive the event."""
         back = confirm_payment(Browser(self._payments_callback, self._guide.page), initiated.confirmation_url)
         if parse_qs(urlsplit(back).query).get("payment_id") != [initiated.payment_id]:
             raise TourFailed("the payment in the callback is not the one that was initiated")
@@ -100,7 +102,7 @@ class TppTour:
         self._receiver.wait_for_event("payment.status_changed", payment_id=initiated.payment_id, **reported)
 
     def _revoke(self, bank: Mapping[str, Any], consent: sdk.Consent) -> None:
-        """Have the TPP end the consent. The bank and the TPP are notified."""
+        """End the consent as the TPP. The bank and the TPP are notified."""
         step = self._guide.step
         step("The PSU finds the consent at the bank")
         self._find_at_bank(bank, "Revoke", "active")
@@ -116,8 +118,8 @@ class TppTour:
         self._find_at_bank(bank, "Revoked", "revoked")
 
     def _find_at_bank(self, bank: Mapping[str, Any], cell: str, state: str) -> None:
-        """Wait until the bank's list of consents shows ``cell`` next to the TPP. ``cell`` is a button or the consent's
-        state.
+        """Wait until the bank's list of consents contains ``cell`` in the row of the TPP. ``cell`` is a button or the
+        state of the consent.
         """
         deadline = time.monotonic() + SECONDS
         while open_signed_in(self._psu, f"{bank['domain']}/consents").text_after(self._title) != [cell]:
@@ -128,7 +130,7 @@ class TppTour:
 
 
 def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
-    """Build a request for 25.00, in the format of the account's version."""
+    """Build a request that asks whether 25.00 are available, in the format of the account's version."""
     amount: dict[str, Any] = {"amount": Decimal("25.00"), "currency": account.currency}
     if isinstance(account, sdk.AccountV1):
         payer = sdk.FundsAccountV1(iban=str(account.iban))

@@ -1,4 +1,4 @@
-"""The checks of the kit, by version. To add a check, add a row to the module of its subject."""
+"""The checks of the kit, by protocol version. To add a check, add a row to the module for its topic."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from infra.conformance.subjects import subjects_of
 def checks_of(version: Version) -> list[Check]:
     """Return all checks of a version in the order of execution.
 
-    Checks that end a consent run after all checks that need the consent. First, the kit ends a consent. Later checks
-    expect that the token of this consent is refused. Last, the PSU ends a consent at the bank.
+    Checks that end a consent run after all checks that need the consent. First, the kit ends a consent; the following
+    checks expect that the token of this consent is refused. At the end, the PSU ends a consent at the bank.
     """
     found = [*connection.checks(version), *authorization.checks(version)]
     for subject in subjects_of(version):

@@ -1,4 +1,4 @@
-"""Checks of account data in responses: lists, details, balances, funds."""
+"""Checks of account data in responses: lists, details, balances and the availability of funds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def _complete(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_listed(account: Mapping[str, Any], listed: Mapping[str, Any], id_member: str) -> bool:
-    """Return whether all identifiers that both objects have are equal. At least one identifier must be in both."""
+    """Return whether two objects have at least one identifier in common, and whether all their common identifiers are
+    equal.
+    """
     pairs = [
         (value, str(listed[named]).replace(" ", ""))
         for name, value in account.items()

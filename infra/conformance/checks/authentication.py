@@ -85,7 +85,9 @@ def _authentication_checks(version: Version, subject: Subject) -> list[Check]:
 
 _SIGNATURE = "X-Signature"
 _Row = tuple[str, str, str, Level, Run]
-"""Name, what is special about the call, paragraph, level, and the check."""
+"""The definition of an authentication check: name, difference from a valid call, paragraph, level, and the check
+function.
+"""
 
 
 def _similar_keys(subject: Subject, paragraph: str) -> list[_Row]:
@@ -140,7 +142,7 @@ def _other_key(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_bytes(session: Session, subject: Subject) -> Evidence:
-    """Send a body with the hub's signature of other bytes: the body plus a line break."""
+    """Send a body with a valid hub signature over different bytes: the body plus a line break."""
     members = session.request(subject)
     body = jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=body + b"\n", note="the signature is over other bytes")
@@ -148,7 +150,7 @@ def _other_bytes(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_spelling(session: Session, subject: Subject) -> Evidence:
-    """Send members in an unusual notation, with the hub's signature of the compact JSON."""
+    """Send a body in an unusual JSON notation, with a valid hub signature over the compact notation."""
     members = session.request(subject)
     body, signed = spelling.respell(members), jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=signed, note="the signature is over another spelling")
@@ -211,7 +213,7 @@ def _send_unknown(session: Session, subject: Subject) -> Call:
 
 
 def _similar_tokens(subject: Subject, paragraph: str) -> list[tuple[str, str, str, Run]]:
-    """Return checks with variants of an active token: wrong secret, truncated, and inverted letter case."""
+    """Return checks with variants of an active token: with a wrong secret, truncated, and with inverted letter case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
         (
             "token-other-secret",

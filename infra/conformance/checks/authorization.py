@@ -239,7 +239,7 @@ def _accepted(session: Session) -> Evidence:
 
 
 _EXPLAINED = (*causes.ABOUT_THE_CALLER, Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING)
-"""Faults that have checks of their own."""
+"""Faults of the consent call that are reported by separate checks."""
 
 
 def _returned(session: Session) -> Evidence:

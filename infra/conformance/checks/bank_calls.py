@@ -1,4 +1,4 @@
-"""Checks of the bank's calls to the hub: headers, signature and members of every call in the version."""
+"""Checks of the bank's calls to the hub: headers, signature and members of every call in the protocol version."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from infra.conformance.session import Session
 from infra.conformance.subjects import subjects
 
 Judge = Callable[[Session, ReceivedCall], str]
-"""Says what is wrong with a call; empty if nothing is."""
+"""A function that describes what is wrong with a call, or returns an empty text for a correct call."""
 _UNRELATED = (Fault.UNKNOWN_TOKEN, Fault.PAYMENT_ID, Fault.URL_NOT_VALID)
-"""Refusals of calls about something that this run did not make, such as a payment of an earlier run."""
+"""Reasons for refusing a call that does not belong to this run, such as a report of an earlier run's payment."""
 _CONTENT = (Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING)
-"""Refusals that the checks of the consent explain."""
+"""Reasons for refusing a call that are reported by the checks of the consent."""
 
 
 def checks(version: Version) -> list[Check]:
@@ -111,7 +111,9 @@ _NOT_CAUSED = {
     "report_day": "the bank made no daily report during the run",
     "list_states": "the bank did not ask for the states of its consents during the run",
 }
-"""Calls that a bank makes on its own time."""
+"""Calls that a bank makes on its own schedule and that the kit cannot trigger, with the reason for skipping their
+checks.
+"""
 _CAUSED = {"initiate": "see consent.initiated", "revoke_token": "see end-at-bank.reported"}
 
 
@@ -134,7 +136,7 @@ def _require_accepted(calls: list[ReceivedCall]) -> None:
 
 
 def _cause(session: Session, name: str) -> None:
-    """Run the steps during which a bank makes the call. Raises: CheckSkipped."""
+    """Run the steps that cause a bank to make the call. Raises: CheckSkipped."""
     if name in ("initiate", "save_consent"):
         session.attempt("main")
     if name == "revoke_token":

@@ -1,4 +1,4 @@
-"""Rows of checks on the content of responses."""
+"""Defines checks on the content of responses as table rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
 Row = tuple[str, str, str, Level, str, RunOnSubject]
-"""Name, title, paragraph (empty: the webhook's own table), level, what is expected, and the check."""
+"""The definition of a check: name, title, paragraph (if empty, the table of the webhook), level, expected behaviour,
+and the check function.
+"""
 
 
 def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check]:
-    """Build the checks of a webhook from its rows."""
+    """Build the checks of a webhook from its table rows."""
     stands = service_to_bank(version, subject.webhook.path)
     return [
         row(subject, name, rule, paragraph or stands, level, expected, run)

@@ -14,16 +14,16 @@ from infra.conformance.session import PlayedPayment, Session
 from infra.conformance.subjects import Subject
 
 FAILED = ("RJCT", "CANC")
-"""The statuses of payments that are not executed, in neutral form."""
+"""The version-independent statuses of payments that are not executed."""
 _UNDECIDED = (408, 409, 425)
 _ANY_CURRENCY = "SWIFT"
 _DEBTOR = {"sender_iban", "debtor_account"}
-"""The members of an order that name the account that pays."""
+"""The members of an order that identify the account to be debited."""
 _CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
 def checks(subject: Subject) -> list[Check]:
-    """Return the checks of a payment kind for which the bank knows the account."""
+    """Return the checks of a payment kind whose debtor account is known to the bank."""
     return [
         row(
             subject,
@@ -65,12 +65,12 @@ def evidence_of(payment: PlayedPayment) -> Evidence:
 
 
 def is_failure_of(session: Session) -> Callable[[object], bool]:
-    """Return a function that tells whether a status means that the payment failed or was cancelled."""
+    """Return a function that returns whether a status means that the payment failed or was cancelled."""
     return session.once("is failure", lambda: lambda status: session.version.statuses.read(status) in FAILED)
 
 
 def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    """Order an amount above the balance. Return the response and the order's id. Raises: CheckSkipped."""
+    """Order a payment of more than the balance. Return the response and the order's id. Raises: CheckSkipped."""
     return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
 
 

@@ -124,7 +124,9 @@ def _error_details(session: Session, subject: Subject) -> Evidence:
 
 
 def _member_of_error(session: Session, subject: Subject, name: str) -> tuple[Call, object]:
-    """Return the refused call, and a member of its error. Raises: CheckSkipped: the error does not have the member."""
+    """Return the refused call and a member of its error. Raises: CheckSkipped, if the error does not have the
+    member.
+    """
     call = _refused_call(session, subject)
     found = refusal_of(session, subject, call, "key-wrong") or {}
     if found.get(name) is None:

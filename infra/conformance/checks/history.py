@@ -89,7 +89,8 @@ def _movements(answer: Mapping[str, Any]) -> Iterator[_Movement]:
 
 
 _Movement = tuple[str, object, list[Any]]
-"""Place, amount, and the objects that have the sender and the receiver."""
+"""A payment or transaction in a response: its location, its amount, and the objects that describe sender and receiver.
+"""
 _SENDER, _RECEIVER = ("sender_data", "debtor_account"), ("receiver_data", "creditor_account")
 
 
@@ -136,7 +137,9 @@ def _only(status: str) -> RunOnSubject:
 
 
 def _both(session: Session, subject: Subject) -> Evidence:
-    """Check that a request for ``both`` returns all entries of ``booked`` and ``pending``, on any page."""
+    """Check that a request for ``both`` returns all entries that requests for ``booked`` and ``pending`` return, on any
+    page.
+    """
     everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
     if not everything.is_complete:
         raise CheckSkipped("there are too many transactions to read them all")
@@ -162,7 +165,9 @@ def _one_day(session: Session, subject: Subject) -> Evidence:
 
 
 def _last_day(session: Session, subject: Subject) -> Evidence:
-    """Check ``date_from`` and ``date_to`` with the day of a transaction booked and valued on the same day."""
+    """Check that ``date_from`` and ``date_to`` are inclusive, with the day on which a transaction was booked and
+    valued.
+    """
     _, answer = answered(session, subject)
     booked = answer["transactions"].get("booked") or ()
     days = [_booking_day(each) for each in booked if _is_of_one_day(each)]

@@ -1,4 +1,4 @@
-"""Assertions that checks share: whether a bank refused a call, and in which format."""
+"""Assertions that several checks use: whether a bank refused a call, and in which format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
 
 
 def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[str, Any]:
-    """Return the members of the response to an additional valid request. Raises: CheckFailed: it is unusable."""
+    """Return the members of the response to an additional valid request. Raises: CheckFailed, if the response is
+    unusable.
+    """
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     reading = answers.read(session.version, subject.webhook, call.members, call.reply)
@@ -61,7 +63,7 @@ def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
 
 
 def service_to_bank(version: Version, path: str) -> str:
-    """Return the specification's paragraph about a webhook."""
+    """Return the paragraph of the specification that describes a webhook."""
     return f"Specification, Service to bank, version {version}: {path}"
 
 

@@ -22,9 +22,9 @@ from infra.conformance.subjects import Subject
 PAGE_LIMIT = 100
 _LAST_PAGE = 999
 _MOST_PAGES = 20
-"""How many pages the kit reads of one list."""
+"""Maximum number of pages of a list that the kit reads."""
 _PARTS = 3
-"""Into how many pages the kit divides a list."""
+"""Number of pages into which the kit divides a list."""
 _SETTLED = 4
 """The version 1 status of payments that are booked."""
 Entry = Mapping[str, Any]
@@ -42,7 +42,7 @@ def transactions(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def entry_id(entry: Entry) -> str:
-    """Return the identity of a payment or transaction: its id, or all its members if it has no id."""
+    """Return the id of a payment or transaction, or all its members if it has no id."""
     given = entry.get("id", entry.get("transaction_id"))
     return str(given) if isinstance(given, str | int) else jsontext.dumps(entry)
 
@@ -52,7 +52,7 @@ class Pages:
     """Consecutive pages of one list.
 
     Attributes:
-        pages: the pages, each with its call.
+        pages: the pages and the calls that returned them.
         is_complete: whether the last page of the list is included.
     """
 
@@ -82,8 +82,8 @@ def _size(count: int, *, is_all: bool) -> int:
 
 
 def numbered_pages(session: Session, subject: Subject, record_count: int = 0) -> Pages:
-    """Return the pages of payments of version 1. By default, the list has several pages. Raises: CheckSkipped,
-    CheckFailed.
+    """Return the pages of payments of version 1. By default, the page size divides the list into several pages. Raises:
+    CheckSkipped, CheckFailed.
     """
     key = ("pages", subject.name, record_count)
     return session.once(key, lambda: _read_numbered(session, subject, record_count))

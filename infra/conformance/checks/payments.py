@@ -206,7 +206,7 @@ def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str],
 
 
 def _uuid_with_letters() -> str:
-    """Create a UUID that contains letters, so that upper case changes it."""
+    """Create a UUID that contains letters, so that conversion to upper case changes the UUID."""
     return next(made for made in iter(new_uuid, None) if made != made.upper())
 
 

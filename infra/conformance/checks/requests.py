@@ -19,7 +19,7 @@ from infra.conformance.subjects import Subject
 
 Path = tuple[str, ...]
 _FIRST = "0"
-"""The path's part for a list's first entry."""
+"""The path element for the first entry of a list."""
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
@@ -106,7 +106,7 @@ def _send_mistyped(subject: Subject, path: Path) -> Callable[[Session], Evidence
 
 
 def _changed(value: Any, path: Path, change: Callable[[Any, str], object]) -> Any:
-    """Return a copy of a request. ``change`` has modified the member at ``path``. Raises: CheckSkipped."""
+    """Return a copy of a request in which ``change`` has modified the member at ``path``. Raises: CheckSkipped."""
     first, *rest = path
     copied = list(value) if isinstance(value, list) else dict(value)
     place: Any = int(first) if isinstance(copied, list) else first

@@ -20,7 +20,7 @@ _SHOWN = 10
 _AMOUNTS = ("account_balance", "account_payments", "account_payment", "account_transactions", "funds_confirmations")
 _IBANS = ("accounts", "account", "account_payments", "account_payment", "account_transactions")
 Found = tuple[str, Mapping[str, Any]]
-"""A place in a response, and the object there."""
+"""An object in a response, with its location."""
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
@@ -30,7 +30,9 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def has_blanks(iban: object) -> bool:
-    """Return whether an IBAN is not in the electronic format (ISO 13616), which has capital letters and no blanks."""
+    """Return whether an IBAN is not in the electronic format (ISO 13616), which has upper-case letters and no
+    spaces.
+    """
     return isinstance(iban, str) and iban != "".join(iban.split()).upper()
 
 

@@ -19,7 +19,9 @@ _GOOD = "A good request is answered in the form of the reference"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
-    """Return the checks of one webhook. The valid request of ``revoke_token`` ends the consent, so it runs last."""
+    """Return the checks of one webhook. The valid request of ``revoke_token`` ends the consent, so this request is sent
+    last.
+    """
     good = [*_answer_checks(version, subject), *_spelling_checks(subject)]
     bad = authentication.checks(version, subject)
     first, last = (bad, good) if subject.role == "revocation" else (good, bad)
@@ -65,7 +67,7 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _replied(session: Session, subject: Subject) -> Call:
-    """Return the valid call if the bank sent any response. Raises: CheckSkipped."""
+    """Return the call with the valid request if the bank sent any response. Raises: CheckSkipped."""
     call = session.good(subject)
     if call.reply is None:
         raise CheckBlocked(f"there is no response: see {subject.name}.answer-time")
@@ -111,7 +113,9 @@ def _content_type(session: Session, subject: Subject) -> Evidence:
 
 
 def _spelling_checks(subject: Subject) -> Iterator[Check]:
-    """Return the notation checks. There are none for ``revoke_token``, whose only valid request ends the consent."""
+    """Return the notation checks. ``revoke_token`` has no such checks because its only valid request ends the
+    consent.
+    """
     if subject.role != "revocation":
         yield row(
             subject,

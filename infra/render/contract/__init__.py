@@ -1,1 +1,1 @@
-"""The contract of the APIs as lines, with marks of changes since the last release."""
+"""The contract of the APIs as text lines, in which changes since the last release are marked."""

@@ -21,7 +21,9 @@ PLACE = ROOT / "contract"
 
 
 def texts(folder: Path) -> dict[Path, str]:
-    """Return the content of each document's file. Changes are marked relative to the released lines in ``folder``."""
+    """Return the content of the contract file of each document. Changes are marked relative to the released lines in
+    ``folder``.
+    """
     files = {folder / f"{name}.txt": contract(load(name)) for name in DOCUMENTS}
     return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 

@@ -1,8 +1,8 @@
 """The lines of a contract: one for each operation, member, type, length, obligation, value and error code.
 
-A line has its place, two spaces, and the facts about the place. Descriptions and examples are omitted. The members of a
-body are listed with its operation. The members of a schema that other members refer to are listed once, with the
-schema.
+A line consists of a location in the API, two spaces, and the facts about this location. Descriptions and examples are
+omitted. The members of a body are listed with its operation. The members of a schema to which other members refer are
+listed once, with the schema.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 EVERY = "every"
-"""Labels the members that all alternatives of a body share."""
+"""The label of members that are part of all alternatives of a body."""
 LONG_PATTERN = 60
-"""Longer patterns stand once, at the end, under a name made from their content."""
+"""Maximum length of a pattern in a line. Longer patterns are listed once, at the end, under a name derived from their
+content.
+"""
 LONG_LIST = 60
-"""More values than this stand in one line: the countries and currencies of ISO."""
+"""Maximum number of values that are listed on separate lines. Longer lists, such as the ISO countries and currencies,
+are on one line.
+"""
 _COMPONENTS = "#/components/"
 _SPANS = {"length": ("minLength", "maxLength"), "range": ("minimum", "maximum"), "items": ("minItems", "maxItems")}
 _RULES = ("if", "then", "not")
@@ -91,7 +95,9 @@ class _Contract:
             )
 
     def _value(self, place: str, schema: Schema, obligation: str, *, inline: bool = False) -> Iterator[str]:
-        """Yield the lines of a value. If ``inline`` is true, list the members of a named schema in place."""
+        """Yield the lines of a value. If ``inline`` is true, list the members of a named schema directly below the
+        value.
+        """
         alternatives = schema.get("oneOf") or schema.get("anyOf") or ()
         if "$ref" in schema and inline:
             yield from self._value(place, self._resolve(schema), obligation, inline=True)
@@ -107,7 +113,7 @@ class _Contract:
             yield from self._inside(place, schema, inline=inline)
 
     def _narrowed_values(self, place: str, schema: Schema) -> Iterator[str]:
-        """Return the values of a named schema that a place allows, for example the codes of one status."""
+        """Return the values of a named schema that are allowed at a location, for example the codes of one status."""
         for name, member in schema.get("properties", {}).items():
             yield from (_line(f"{place}.{name}", f"value {each}") for each in _values(member))
 
@@ -127,7 +133,7 @@ class _Contract:
             yield from self._value(f"{place}({label})" if label else place, found, obligation, inline=inline)
 
     def _shared_members(self, alternatives: Sequence[Schema]) -> dict[str, tuple[Schema, str]]:
-        """Return the members that are equal in all alternatives, with their obligation."""
+        """Return the members that are equal in all alternatives, with the information whether they are mandatory."""
         found = [_obligated_members(self._resolve(each)) for each in alternatives]
         return {name: member for name, member in found[0].items() if all(each.get(name) == member for each in found)}
 
@@ -185,7 +191,9 @@ def _obligation(is_required: bool) -> str:
 
 
 def _values(schema: Schema) -> Iterator[str]:
-    """Return the enumerated values as JSON, one a line. A number that may also be sent as text is one value."""
+    """Return the enumerated values as JSON, one value per line. A number that may also be sent as text is listed as one
+    value.
+    """
     by_text: dict[str, list[str]] = {}
     for value in schema.get("enum", ()):
         by_text.setdefault(str(value), []).append(_compact(value))
@@ -194,7 +202,7 @@ def _values(schema: Schema) -> Iterator[str]:
 
 
 def _label(reference: str) -> str:
-    """Return the name of a schema as the label of an alternative. For a response to an action, return the action."""
+    """Return the label of an alternative: the name of its schema or, for a response to an action, the action."""
     name = reference.rpartition("/")[2]
     action = name.removesuffix("Response")
     return name if action == name else action[0].lower() + action[1:]

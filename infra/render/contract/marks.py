@@ -1,6 +1,7 @@
-"""The marks of a contract's lines, for changes since the last release.
+"""Marks contract lines that have changed since the last release.
 
-``+ `` marks a new line, ``- `` a removed line at its old place. A line without a mark is released and valid.
+``+ `` marks a new line, and ``- `` marks a removed line at its previous position. A line without a mark is released and
+valid.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def present_lines(text: str) -> list[str]:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Return the text of a contract's file."""
+    """Return the text of a contract file that consists of these lines."""
     return "".join(f"{line}\n" for line in lines)
 
 
 def mark_changes(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Return the lines valid ``now`` and the removed lines, with marks of the changes since ``before``."""
+    """Return the lines valid ``now`` and the lines removed since ``before``. New and removed lines are marked."""
     lines: list[str] = []
     for tag, i, j, k, m in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         same = tag == "equal"

@@ -1,1 +1,1 @@
-"""Renders the pages at ``/docs``, and generates the reference from the service's tables and OpenAPI documents."""
+"""Renders the pages at ``/docs``, and generates the reference pages from the service's tables and OpenAPI documents."""

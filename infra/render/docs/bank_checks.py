@@ -15,11 +15,11 @@ from infra.render.docs.check_rules import section_of
 from infra.render.openapi.introduction import table
 
 Rows = Mapping[Version, Check]
-"""One check in each version that has it."""
+"""The rows of one check, by each version that has the check."""
 _CONSENTS, _ACCOUNTS, _HISTORY = "Connection and consents", "Account data", "Transaction history"
 _PAYMENTS, _STATUSES, _CALLS = "Payments", "Payment statuses", "Calls to the hub"
 _SUBJECTS: Mapping[str, str] = {"revocation": _CONSENTS, "data": _ACCOUNTS, "payment": _PAYMENTS, "status": _STATUSES}
-"""The subjects of webhooks, by their role."""
+"""The names of webhooks as subjects of checks, by the webhooks' roles."""
 _OF_HISTORY = ("account_payments", "account_payment", "account_transactions")
 _OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
 
@@ -51,7 +51,7 @@ def _section(group: str, listed: list[Rows]) -> Iterator[str]:
 
 
 def _checks_by_group() -> Iterator[Rows]:
-    """Return the checks of all versions by id, in the order of the first version that has a group."""
+    """Return the checks of all versions by id. Groups have the order of the first version that contains them."""
     by_id: dict[str, dict[Version, Check]] = {}
     for version in VERSIONS.values():
         for check in checks_of(version):
@@ -82,7 +82,7 @@ def _row(rows: Rows) -> tuple[str, ...]:
 
 
 def _stands(rows: Rows) -> str:
-    """Return the rules of a check, with links to the sections that explain the rules in each version."""
+    """Return the rules on which a check is based, with links to the sections that explain the rules in each version."""
     links: dict[str, dict[str, Version]] = {}
     for version, check in rows.items():
         for rule in check.paragraph.split("; "):

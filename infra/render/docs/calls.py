@@ -15,9 +15,9 @@ from infra.render.openapi.schemas import Json
 _WIDTH = 120
 _COMMON = "Every call may also return these refusals, as far as they apply to its headers, parameters and body:"
 _MOST = 0.6
-"""The minimum share of operations for a refusal to be listed as common."""
+"""The minimum share of operations that must have a refusal for the refusal to be listed as common."""
 _FEW = 2
-"""Up to this number of operations, each operation lists all its refusals."""
+"""The maximum number of operations for which each operation lists all its refusals."""
 _VERSION = re.compile(r"V([12])$")
 _CASE = re.compile(r"^- `(?P<code>.+?)`: (?P<when>.+)$", re.MULTILINE)
 
@@ -176,6 +176,6 @@ def _refusals(refusals: Sequence[Refusal]) -> str:
 
 
 def _example(value: Any) -> str:
-    """Format an example, on one line if it fits."""
+    """Format an example, on a single line if the line is short enough."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

@@ -22,12 +22,12 @@ from infra.render.openapi.member_docs import sentence
 from infra.render.openapi.models import Model, models_in
 
 _VALUES = "card-values.md"
-"""The page with the value lists and status codes."""
+"""The page that contains the value lists and status codes."""
 BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
     "Holder block": (WithHolder, CreateAccount),
     "Delivery and bulk block": (WithDelivery, CreateCard),
 }
-"""Blocks of fields that several actions share, each with a request that contains the block's conditions."""
+"""Blocks of fields that several actions share, each with a request type that contains the conditions of the block."""
 _COMMON = ("access_level",)
 _FEW = 6
 _WIDTH = 120
@@ -210,7 +210,7 @@ def _rule(model: Model, name: str) -> str:
 
 
 def _values(rule: OneOfRule | CodeWordRule) -> str:
-    """Return the values of a list, or a link to the list if there are many values."""
+    """Return the values of a list. For a list with many values, return a link to the list."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
@@ -236,6 +236,6 @@ def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]
 
 
 def _block(value: Json) -> str:
-    """Format an example, on one line if it fits."""
+    """Format an example, on a single line if the line is short enough."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

@@ -20,7 +20,9 @@ _SECTIONS = {
     "Specification, Events: error response to a webhook": "Answers",
     "Specification, Errors: error response": "Answers",
 }
-"""Beginnings of the specification's rules, and the sections of ``INTEGRATION`` about them; the first that fits."""
+"""The beginnings of rules in the specification, with the sections of ``INTEGRATION`` that explain these rules. The
+first matching beginning applies.
+"""
 
 
 def section_of(rule: str, version: Version) -> str:

@@ -19,7 +19,7 @@ _EXAMPLES = re.compile(r"\n+(?:\x08\n)?Examples?:\n")
 
 
 def render() -> str:
-    """Render all commands: ungrouped ones first, then each group under its own heading."""
+    """Render all commands: first the ungrouped commands, then each group with a separate heading."""
     root = typer.main.get_command(program)
     assert isinstance(root, TyperGroup)
     return "\n\n".join([*_group(root, ""), "## Make targets", _make_targets()])

@@ -1,4 +1,4 @@
-"""The pages of the reference: title, introduction and renderer."""
+"""The pages of the reference, each with its title, introduction and renderer."""
 
 from __future__ import annotations
 

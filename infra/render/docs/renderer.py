@@ -20,7 +20,7 @@ _BREAK = re.compile(r"(?<=[/_])|(?<=::)")
 
 
 class LinkError(ValueError):
-    """A link in a document leads to no page of the site."""
+    """A link in a document does not refer to a page of the site."""
 
 
 def _breakable(name: re.Match[str]) -> str:
@@ -30,7 +30,7 @@ def _breakable(name: re.Match[str]) -> str:
 class Renderer:
     """Renders a page without its title, adds anchors and scrollable tables, and rewrites links to pages of the site.
 
-    In place of its parts, a divided page has lists of their sections, with the anchors that lead to the parts.
+    Instead of its parts, a divided page contains lists of the parts' sections, with the anchors of the parts.
     """
 
     def __init__(self, page: str) -> None:
@@ -49,7 +49,9 @@ class Renderer:
         }
 
     def render(self, text: str) -> str:
-        """Return the HTML at the page's own address. Raises: LinkError."""
+        """Return the HTML at the page's own URL. For a divided page, this HTML does not contain the parts. Raises:
+        LinkError.
+        """
         return self.render_all(text)[self._page]
 
     def render_all(self, text: str) -> Mapping[str, str]:
@@ -76,7 +78,9 @@ class Renderer:
         return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
 
     def _row(self, heading: Heading) -> str:
-        """Render the link to a section, and its first sentence unless it introduces content of other parts."""
+        """Render the link to a section and the section's first sentence. A sentence that ends with a colon is
+        omitted.
+        """
         about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
         is_complete = about and not about.endswith(":")
         return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
@@ -100,13 +104,13 @@ class Renderer:
         return f'<{tag} id="{token.attrs["id"]}">' if token.nesting == 1 else f"</{tag}>\n"
 
     def _block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Render a code block, focusable because it scrolls."""
+        """Render a code block, which can be focused because it scrolls."""
         language, content = escapeHtml(tokens[index].info), escapeHtml(tokens[index].content)
         return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
 
     def _code(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Render code in a sentence. A long path or name may be broken, so that a column of code leaves space for
-        others.
+        """Render code in a sentence. A long path or name may contain line breaks, so that a table column with code is
+        not too wide.
         """
         content = escapeHtml(tokens[index].content)
         return f"<code>{_LONG_NAME.sub(_breakable, content)}</code>"
@@ -127,7 +131,7 @@ class Renderer:
         return self._place(page, fragment)
 
     def _place(self, page: str, fragment: str) -> str:
-        """Return the address of an anchor, page or part. For an anchor on the same page, return only the anchor."""
+        """Return the URL of an anchor, page or part. For an anchor on the current page, return only the anchor."""
         target, anchor_id = resolve(page, fragment)
         if target == self._current and anchor_id:
             return f"#{anchor_id}"

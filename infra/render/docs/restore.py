@@ -1,4 +1,4 @@
-"""The page of the checks after a restore, with their inconsistencies and remedies."""
+"""Renders the page about the checks after a restore, with inconsistencies and remedies."""
 
 from __future__ import annotations
 

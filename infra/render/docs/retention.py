@@ -1,4 +1,4 @@
-"""The page of personal data: kinds, retention periods and reasons, by type of person."""
+"""Renders the page about personal data: kinds, retention periods and reasons, by type of person."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from infra.render.openapi.introduction import table
 from infra.render.sdk_package import load
 
 _DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
-"""The docstring of a decorator: the function that it takes, and what the function does."""
+"""The pattern of a decorator's docstring: the signature of the decorated function, then the description."""
 _TYPE = re.compile(r": ([^,)]+)")
 _INHERITED = "deferred calls"
-"""The end of the section with the methods that the client and the consent share."""
+"""The end of the title of the section for methods that the client and the consent have in common."""
 _CODE_IN_ADVICE = re.compile(r"\w+=\w+\([^)]*\)|\w+\([^)]*\)(?:\.\w+)?|\w+=\w[\w.]*\w|\b[a-z]+_[a-z_]+\b")
 _CODES = {"status": "Status", "code_v1": "code of version 1", "code_v2": "code of version 2"}
 
@@ -59,7 +59,7 @@ def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def _advice() -> Iterator[str]:
-    """Return the tables of advice by code, from ``advice`` of the errors."""
+    """Return the tables of advice by error code, generated from the attribute ``advice`` of the errors."""
     errors = load("errors")
     for title, head, texts in (
         ("Advice by code, for TPPs", "Reason code, OAuth code, code or status", errors.ADVICE),
@@ -77,7 +77,7 @@ def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
 
 
 def mark_code(advice: str) -> str:
-    """Return an advice in which the code is marked."""
+    """Return a text of advice in which code is formatted as code."""
     return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
 
@@ -181,7 +181,7 @@ class Names:
 
 
 class MainClass(Names):
-    """Renders a class whose methods have sections of their own."""
+    """Renders a class whose methods have separate sections."""
 
     def __init__(self, package: str, entry: Entry) -> None:
         super().__init__(package)
@@ -216,7 +216,9 @@ class MainClass(Names):
         return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
-        """Return the methods by section comment of the source. Inherited methods are in the section of payments."""
+        """Return the methods by the section comments in the source. Inherited methods are added to the section about
+        payments.
+        """
         found: dict[str, list[Method]] = {}
         for each in sdk_source.methods(self._node):
             found.setdefault(sdk_source.section_of(each), []).append(each)
@@ -242,5 +244,7 @@ def _capitalize(text: str) -> str:
 
 
 def _block(code: str) -> str:
-    """Return a signature as a code block. The block is not marked as Python, because a signature is no program."""
+    """Return a signature as a code block. The block is not marked as Python, because a signature is not a complete
+    program.
+    """
     return f"```text\n{code}\n```"

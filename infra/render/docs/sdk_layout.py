@@ -1,4 +1,4 @@
-"""The layout of the SDK's reference: the modules of each page in order, and the page that describes each name."""
+"""The layout of the SDK's reference: the modules on each page in order, and the page that describes each name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a page about one package."""
+    """The layout of a reference page about one package."""
 
     title: str
     package: str
@@ -161,25 +161,29 @@ LAYOUTS: Mapping[str, Layout] = {
         ),
     ),
 }
-"""The pages, by the names of their files."""
+"""The layouts of the pages, by file name."""
 HANDLES: Mapping[str, str] = {
     "Tpp": "tpp",
     "causeway.tpp._generated.sync.consent": "consent",
     "Bank": "bank",
     "HubClient": "hub",
 }
-"""The README's names for objects of a class, by class or module. Without one, methods are named after their class."""
+"""The variable names that the README uses for objects, by class or module. The methods of all other classes are
+prefixed with the class name.
+"""
 _SHARED = "causeway.errors", "causeway._retries"
-"""Modules that a page shows for both packages."""
+"""Modules that a single page describes for the packages ``tpp`` and ``bank``."""
 
 
 def handle_of(entry: Entry) -> str | None:
-    """Return the variable name that the page uses for objects of a class; ``None`` if its methods have no sections."""
+    """Return the variable name that the page uses for objects of a class. Return ``None`` if the methods of the class
+    have no sections.
+    """
     return HANDLES.get(entry.module) or HANDLES.get(entry.name)
 
 
 def entries(package: str, group: Group) -> list[Entry]:
-    """Return the names of a group in the order of the page."""
+    """Return the names of a group, in the order in which the page lists them."""
     found = [each for module in group.modules for each in module_entries(package, module)]
     return sorted(found, key=lambda each: each.name not in group.first)
 

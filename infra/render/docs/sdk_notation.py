@@ -13,7 +13,7 @@ from infra.render.openapi.introduction import table
 
 _WIDTH = 88
 _FEW = 6
-"""The most values that a type lists."""
+"""The maximum number of values listed in a type."""
 _NAME = re.compile(r"""(?<![\w.'"])(?:datetime\.)?([A-Za-z_]\w*)""")
 _CONSTANT = re.compile(r"[A-Za-z_]\w*\.[\w.]+")
 _SPAN = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?![`\]])")
@@ -22,7 +22,7 @@ _PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Notation:
-    """The notation of one package's names. Types are strings of Python source.
+    """The notation for the names of one package. Types are strings of Python source code.
 
     Attributes:
         links: maps each documented name to its link target.
@@ -69,7 +69,7 @@ class Notation:
         return self.links_of_types(*(each for each in found if each is not None))
 
     def signature(self, name: str, function: griffe.Function) -> str:
-        """Return the signature of a call as source code, with the types of parameters and result."""
+        """Return the signature of a call as source code, with the types of the parameters and the result."""
         parameters = [*self._parameters(function)]
         has_result = function.returns is not None and function.name != "__init__"
         result = f" -> {self.code(function.returns)}" if has_result else ""
@@ -92,7 +92,9 @@ class Notation:
     # -- texts
 
     def prose(self, text: str, own: Collection[str] = ()) -> Iterator[str]:
-        """Yield the paragraphs of a docstring. Names get links, except those in ``own``. ``Args:`` becomes a table."""
+        """Yield the paragraphs of a docstring. Names except those in ``own`` become links, and ``Args:`` becomes a
+        table.
+        """
         for paragraph in text.split("\n\n"):
             if paragraph.startswith("Args:"):
                 rows = [

@@ -13,14 +13,14 @@ import griffe
 from infra.render.sdk_package import SOURCE
 
 Method = griffe.Function | griffe.Attribute
-"""A method, or a property, which griffe takes for an attribute."""
+"""A method or a property. griffe represents a property as an attribute."""
 Definition = griffe.Class | Method
 _SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")
 
 
 @dataclass(frozen=True)
 class Member:
-    """An attribute of a dataclass. ``default`` is Python source; the attribute's name in JSON may differ."""
+    """An attribute of a dataclass. ``default`` is Python source code. The name of the attribute in JSON may differ."""
 
     name: str
     annotation: str
@@ -31,7 +31,7 @@ class Member:
 
 @cache
 def module(name: str) -> griffe.Module:
-    """Return the module or package below ``causeway`` with this full name."""
+    """Return the module or package with this full name, which starts with ``causeway``."""
     package = griffe.load("causeway", search_paths=[SOURCE], allow_inspection=False) if name == "causeway" else None
     found = package or module("causeway")[name.partition(".")[2]]
     assert isinstance(found, griffe.Module)

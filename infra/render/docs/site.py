@@ -1,7 +1,7 @@
 """Renders the documents for ``/docs`` in the web interface.
 
-Each page of ``docs/`` and of the reference, and each document of the Python package, becomes an HTML fragment and a
-copy of its Markdown; a long page becomes several fragments. ``index.json`` contains the menu.
+Each page of ``docs/`` and of the reference, and each document of the Python package, is rendered as an HTML fragment
+and copied as Markdown. A long page is rendered as several fragments. ``index.json`` contains the menu.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SUMMARY_END = re.compile(r"(?<=\.) ")
 
 
 def texts() -> dict[str, str]:
-    """Return the text of each file of the site, by file name. Raises: LinkError."""
+    """Return the content of each file of the site, by file name. Raises: LinkError."""
     sources = {page: source_of(page) for page in page_names()}
     found = {f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
     for page, text in sources.items():
@@ -38,7 +38,7 @@ def texts() -> dict[str, str]:
 
 
 def markdown_copy(page: str, text: str) -> str:
-    """Return a page's Markdown with links to the Markdown copies of other pages."""
+    """Return the Markdown of a page, in which links to pages are replaced by links to their Markdown copies."""
 
     def rewrite(link: re.Match[str]) -> str:
         found = page_of(page, link[1])

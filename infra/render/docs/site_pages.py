@@ -81,14 +81,14 @@ MENU: Mapping[str, Sequence[str]] = {
         "tour",
     ),
 }
-"""The menu's pages by section; the home page, ``README.md``, comes first."""
+"""The pages of the menu by section. The home page, ``README.md``, is the first page."""
 HOME = "README"
 ADDRESS = "/docs/"
-"""The begin of a page's path relative to the service's URL."""
+"""The start of a page's path, relative to the service's URL."""
 GENERATED = "reference/"
-"""The begin of the names of pages that are generated from the code."""
+"""The start of the names of pages that are generated from the code."""
 PACKAGE_PAGES: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
-"""Pages whose files are not below ``docs``, because they belong to a package that is published by itself."""
+"""Pages whose files are not in the folder ``docs``, because they belong to a package that is published separately."""
 DIVIDED = frozenset(
     {
         "reference/tpp-api",
@@ -100,7 +100,7 @@ DIVIDED = frozenset(
         "reference/sdk-bank-models",
     }
 )
-"""Pages that are too long for one address; ``site_parts`` divides them."""
+"""Pages that are too long for a single HTML page; ``site_parts`` divides them."""
 
 
 def page_names() -> Iterator[str]:
@@ -110,14 +110,14 @@ def page_names() -> Iterator[str]:
 
 
 def file_of(page: str) -> str:
-    """Return the file of a page, relative to the repository. The file of a generated page does not exist."""
+    """Return the path of a page's file, relative to the repository. For a generated page, the file does not exist."""
     return PACKAGE_PAGES.get(page, f"docs/{page}.md")
 
 
 def page_of(page: str, target: str) -> str | None:
-    """Return the page or other file of ``docs`` that a link leads to; ``None`` if there is none.
+    """Return the page or other file of ``docs`` to which a link refers. Return ``None`` if the link refers to neither.
 
-    Generated pages exist at ``/docs`` only. Documents link to them with addresses such as ``/docs/reference/settings``.
+    Generated pages exist only at ``/docs``. Documents link to them with addresses such as ``/docs/reference/settings``.
     """
     if target.startswith(ADDRESS):
         name = target.removeprefix(ADDRESS)

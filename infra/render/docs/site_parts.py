@@ -1,4 +1,4 @@
-"""The parts of long pages. A part is a section of the second level with its own address below the page's address."""
+"""Divides long pages into parts. A part is a section of the second level with a separate URL below the page's URL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading of the second level with all content below it. The introduction of a page has no heading."""
+    """A heading of the second level with all content below it. The section that introduces a page has no heading."""
 
     tokens: Sequence[Token]
     headings: Sequence[Heading]
@@ -50,7 +50,7 @@ def markdown() -> MarkdownIt:
 
 @cache
 def sections(text: str) -> Sequence[Section]:
-    """Return the sections of a document without its title. Their headings have anchors as on GitHub."""
+    """Return the sections of a document without its title. Headings have the same anchors as on GitHub."""
     tokens = markdown().parse(_TITLE.sub("", text))
     _set_anchors(tokens)
     begins = [index for index, each in enumerate(tokens) if each.type == "heading_open" and _level(each) == _PART]
@@ -59,7 +59,7 @@ def sections(text: str) -> Sequence[Section]:
 
 
 def parts(page: str, found: Iterable[Section]) -> list[Section]:
-    """Return the sections of a page that have their own addresses."""
+    """Return the sections of a page that have separate URLs."""
     return [each for each in found if each.is_group] if page in DIVIDED else []
 
 
@@ -68,7 +68,9 @@ def part_name(page: str, section: Section) -> str:
 
 
 def resolve(page: str, fragment: str) -> tuple[str, str]:
-    """Return the page or part that contains an anchor, and the anchor there; empty for the beginning of a part."""
+    """Return the page or part that contains an anchor, and the anchor within it. The anchor is empty for the start of a
+    part.
+    """
     part = _parts_by_anchor(page).get(fragment) if page in DIVIDED else None
     if part is None:
         return page, fragment

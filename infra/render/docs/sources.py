@@ -1,4 +1,4 @@
-"""The Markdown of every page, which is written by hand or generated from the code."""
+"""Provides the Markdown of every page, which is written manually or generated from the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders the page of the statistics' columns: daily records of a bank, and the overview of all banks."""
+"""Renders the page about the columns of statistics: daily records of a bank, and the overview of all banks."""
 
 from __future__ import annotations
 

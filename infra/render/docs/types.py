@@ -13,7 +13,7 @@ class TypeNote(NamedTuple):
     """Replaces the sentence about a field's rule, at the end of its description, with a short type notation.
 
     ``pattern`` matches the sentence; ``notation`` is shown as the field's type, and ``meaning`` explains the notation.
-    In ``notation``, ``{0}`` is the pattern's first group and ``{longest}`` the schema's ``maxLength``.
+    In ``notation``, ``{0}`` stands for the pattern's first group, and ``{longest}`` for the schema's ``maxLength``.
     """
 
     pattern: str
@@ -23,7 +23,7 @@ class TypeNote(NamedTuple):
 
     @property
     def column(self) -> str:
-        """Return a pattern that matches the notation in a table."""
+        """Return a pattern that matches the notation in a table column."""
         return rf"\| (list of )?{re.sub('[0-9]+', '[0-9]+', self.sample)} \|"
 
 
@@ -135,7 +135,7 @@ def type_notation(schema: Schema) -> str:
 
 
 def is_named(schema: Schema) -> bool:
-    """Return whether a reference leads to a schema with its own notation, and is therefore not resolved."""
+    """Return whether a reference refers to a schema with its own notation, so that the reference is not resolved."""
     return _name(schema) in _NAMED
 
 

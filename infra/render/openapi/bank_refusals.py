@@ -31,13 +31,13 @@ def refusals() -> Iterator[Any]:
 
 
 def refusals_of_banks(version: Version) -> str:
-    """Return the section about the error codes with which a bank refuses webhooks."""
+    """Return the documentation section about the error codes with which a bank refuses webhooks."""
     rows = [(f"`{getattr(each, f'code_v{version}')}`", each.status, _occasion(each)) for each in refusals()]
     text = f"{_INTRODUCTION[version.number]}\n\n{table(('Code', 'HTTP status', 'When'), rows)}"
     return section("Refusals of webhooks", text)
 
 
 def _occasion(refusal: Any) -> str:
-    """Return the first sentence of a class's docstring for a table."""
+    """Return the first sentence of the docstring of a refusal class, for use in a table."""
     said = inspect.cleandoc(refusal.__doc__).partition(".")[0].partition("; ``")[0]
     return " ".join(said.split()).replace("``", "`")

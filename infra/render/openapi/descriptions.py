@@ -1,8 +1,9 @@
-"""Checks that all described elements have a docstring, without rendering the documents. ``make lint`` runs this check.
+"""Checks that all elements with a description in the documents have a docstring, without rendering the documents.
+``make lint`` runs this check.
 
-A message's members need docstrings of their own or of a member of the same name and type in the module. Calls, webhooks
-and refusals need a docstring below their table row, and card actions one in their function. Events need a meaning in
-their row.
+A member of a message needs a docstring, or a member in the module with the same name and type must have one. Calls,
+webhooks and refusals need a docstring below their table row, and card actions need a docstring in their function.
+Events need a meaning in their table row.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from infra.render.openapi import bank, member_docs, own_calls, refusal_cases, ro
 from infra.render.openapi.cards import purposes
 
 Describe = Callable[[], object]
-"""Finds the sentence of one member, row or action. Raises: LookupError."""
+"""A function that returns the description of one member, row or action. Raises: LookupError."""
 _INTERNAL = ("portal_messages", "card_records", "message")
-"""Modules of the card API's protocol whose messages no document has."""
+"""Modules of the card API's protocol whose messages are not part of any document."""
 
 
 def missing() -> Iterator[str]:
-    """Return the elements without a docstring, each with the place where to add one."""
+    """Return the elements without a docstring, each with the location at which a docstring must be added."""
     for describe in (*_members(), *_rows(), *_actions()):
         try:
             describe()

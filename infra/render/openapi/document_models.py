@@ -1,4 +1,6 @@
-"""Models of requests and answers that only the documents need: the service reads or passes them on in other ways."""
+"""Models of requests and responses that are used only in the documents, because the service processes or relays these
+messages without models.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,13 @@ class RequestPlace(Message):
     """The path of ``GET /tpp/requests/{request_id}``."""
 
     request_id: AN[REQUEST_ID]
-    """The ``request_id`` of the 202. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
+    """The ``request_id`` from the response with status 202. Example: ``"b81f6e03d29c4a57e6f1d8"``."""
 
 
 class FrontDoorQuery(Message):
-    """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
+    """The query of ``GET /oauth/authorize``: the RFC 6749 parameters, or the `request_uri` of a pushed request (RFC
+    9126).
+    """
 
     described_in: ClassVar = (AuthorizationParameters, ChosenBank)
 
@@ -52,7 +56,7 @@ class FrontDoorQuery(Message):
 
 
 class PushedMembers(ClientMembers):
-    """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
+    """The body of ``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
     described_in: ClassVar = (AuthorizationParameters,)
 
@@ -72,15 +76,15 @@ class PushedMembers(ClientMembers):
 
 
 class CancelQuery(Message):
-    """The query of ``GET /bank/cancel/{secret}``: why no consent was given (RFC 6749 §4.1.2.1).
+    """The query of ``GET /bank/cancel/{secret}``: the reason why no consent was given (RFC 6749 §4.1.2.1).
 
     Characters that the RFC forbids are removed, and long values are truncated.
     """
 
     error: str | None = None
-    """The reason why no consent was given; access_denied when absent. Example: ``"access_denied"``."""
+    """The reason why no consent was given. The default is access_denied. Example: ``"access_denied"``."""
     error_description: str | None = None
-    """The reason why no consent was given, for people. Example: ``"The customer declined"``."""
+    """A description, for people, of the reason why no consent was given. Example: ``"The customer declined"``."""
 
 
 class AskedStatus(OpenMessage):
@@ -91,18 +95,18 @@ class AskedStatus(OpenMessage):
     transaction_status: AN[255]
     """The payment's status. Example: ``"ACSC"``."""
     outcome: PaymentOutcome | None = None
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not.
-    Example if sent: ``"unknown"``.
+    """Present while it is unknown whether the bank has the payment, and after the bank has stated that the payment does
+    not exist. Example if sent: ``"unknown"``.
     """
 
 
 class WebhookErrorV1(OpenMessage):
-    """An error from a bank; the service passes code and message on to the TPP."""
+    """An error from a bank. The service relays the code and the message to the TPP."""
 
     status: Literal["error"]
     """Always ``error``."""
     error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
-    """The bank's own code. Example: ``5101``."""
+    """The bank's error code. Example: ``5101``."""
     message: AN[1024] | None = None
     """A description of the error for people. Example: ``"Insufficient funds in the account"``."""
 
@@ -115,11 +119,12 @@ class WebhookAdditionalError(OpenMessage):
     title: str | None = None
     """A description of the error for people; its wording may change. Example: ``"currency is required"``."""
     details: str | None = None
-    """The location of the error, for people; its wording may change. Example: ``"currency is required"``."""
+    """A description, for people, of the error's location; its wording may change. Example: ``"currency is required"``.
+    """
 
 
 class WebhookError(OpenMessage):
-    """An error from a bank; the service passes code and title on to the TPP."""
+    """An error from a bank. The service relays the code and the title to the TPP."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -128,8 +133,8 @@ class WebhookError(OpenMessage):
     title: str | None = None
     """A description of the error for people; its wording may change."""
     timestamp: AN[25]
-    """When the error occurred. Example: ``"2026-11-21T09:30:00+00:00"``."""
+    """The time of the error. Example: ``"2026-11-21T09:30:00+00:00"``."""
     request_id: str | None = None
-    """The request's X-Request-Id, or a generated one. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
+    """The X-Request-Id of the request, or a generated id. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     additional_errors: list[WebhookAdditionalError] | None = None
     """The individual errors, at most 50."""

@@ -20,7 +20,7 @@ DOCUMENTS: Mapping[str, Callable[[], Json]] = {
 
 @cache
 def text(name: str) -> str:
-    """Return a document as the service serves it."""
+    """Return the text of a document, exactly as the service serves the document."""
     return json.dumps(DOCUMENTS[name](), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Example values of the documents that are shared, long, or read from the service's tables.
+"""Example values in the documents that are used several times, are long, or come from the service's tables.
 
 Docstrings of members refer to these values by name, as in ``Example: ``STATE``.``
 """
@@ -10,7 +10,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol import oauth_security
 
 OWN_ADDRESS = "http://127.0.0.1:8000"
-"""The service's URL in examples, replaced with the actual one when the documents are served."""
+"""The service's URL in examples. It is replaced with the actual URL when the documents are served."""
 CALLBACK = "https://tpp.example.com/callback"
 
 GB_IBAN, DE_IBAN = "GB10DEMO04000431926801", "DE61100999000004711001"
@@ -19,7 +19,7 @@ GB_ACCOUNT, DE_ACCOUNT = "1031926801", "65e1d84d-bbff-5020-8a18-fa562a050c8d"
 CONSENT = "5f8d0c1e9b7a463f2d1c0b"
 """The id of a consent."""
 RANDOM = "3q2-7wX9aLr0Zk5vYtJmNcB1dFgHsUe4iOpQlAzXyVw"
-"""The secret of a token."""
+"""The secret part of a token."""
 CODE = f"{CONSENT}.{RANDOM}"
 ACCESS_TOKEN = f"{CONSENT}~a41b22c63d84e5f607182a~DEMODEF1XXX.{RANDOM}"
 REFRESH_TOKEN = f"{CONSENT}~c93d1e5f708192a3b4c5d6.{RANDOM}"
@@ -35,7 +35,7 @@ ASSERTION = "eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjYtMTEifQ.eyJpc3MiOiI0ZjFjMmI3YSJ9
 NONCE = "29920890.k3Xb0Qm7yT2rUe5oLwPzVcAhJfNdSgIi8t1B4x6R9sM"
 """A DPoP nonce."""
 PROOF = "eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7fX0.eyJodG0iOiJHRVQifQ.MEQCIFx"
-"""A DPoP proof, shortened."""
+"""A shortened DPoP proof."""
 REQUEST_URL = (
     "https://bank.example/authorize?response_type=code&client_id=4f1c2b7a9d8e6f503a1b2c"
     f"&redirect_uri=https%3A%2F%2Ftpp.example.com%2Fcallback&scope=accounts&state={STATE}&consent_type=reusable"

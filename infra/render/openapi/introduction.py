@@ -18,7 +18,7 @@ A JSON number keeps its digits only if the parser keeps them: one that uses bina
 `JSON.parse`, reads `9733.70` as 9733.7, and changes whole numbers above 2^53 (9007199254740992). Read numbers as
 decimal text, or with a lossless parser.
 """
-"""The precision of JSON numbers, for the introduction of every document."""
+"""The section about the precision of JSON numbers in the introduction of every document."""
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -63,7 +63,7 @@ def statuses(*versions: Version) -> str:
 
 
 def _finality(statuses: Statuses, status: Status) -> str:
-    """Return whether a status is final, and which later statuses may replace it."""
+    """Return whether a payment status is final, and which later statuses may replace it."""
     later = [f"`{other}`" for other in statuses.meanings if statuses.may_follow(status, other)]
     if len(later) == len(statuses.meanings) - 1:
         return "no"

@@ -1,18 +1,21 @@
 """Reads the meaning and example of each message member from the docstring below the member.
 
-A docstring has a sentence, an example in JSON, or both. A name in capitals is a value of ``example_values``::
+A docstring has a sentence, an example in JSON, or both. A name in capital letters refers to a value in
+``example_values``::
 
     country: AN[2] | None = None
     \"\"\"The bank's country. Example: ``"DE"``.\"\"\"
 
-``Example if sent`` excludes the member from the example of the message. ``No example.`` omits the member's example.
-If a class does not describe a member, its bases describe it. A class describes an inherited member again in a docstring
-that names the member, which changes neither its type nor its place::
+``Example if sent`` excludes the member from the example of the message. ``No example.`` means that the member has no
+example. If a class has no docstring for a member, the docstring in a base class applies. A class can replace the
+docstring of an inherited member with a docstring that names the member. The type and the position of the member do not
+change::
 
     \"\"\"Inherited ``country``: The country of the bank's head office.\"\"\"
 
-Otherwise, the first member of the same name in the module provides the example. It provides the sentence only if it has
-the same type, optional or not, and if both classes are models or both are typed dictionaries.
+If a member has no docstring, the first member with this name in the module provides the example. This first member also
+provides the sentence if the two members have the same type (``| None`` is ignored), and if their classes are two models
+or two typed dictionaries.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import Any
 from infra.render.openapi import example_values
 
 UNKNOWN = object()
-"""No docstring has an example."""
+"""A marker for a member whose docstrings contain no example."""
 _INHERITED = re.compile(r"Inherited ``(\w+)``: (.+)")
 _NOT_REQUIRED = re.compile(r"^NotRequired\[(.+)\]$")
 _DOCSTRING = re.compile(r"(.*?) ?(?:(No example)|Example( if sent)?: ``(.+)``)\.")
@@ -64,9 +67,10 @@ def sentence(model: type, member: str) -> str:
 
 
 def example(model: type, member: str, *, is_object: bool) -> Any:
-    """Return a member's example; ``None`` if it has none, ``UNKNOWN`` if its type provides the example.
+    """Return a member's example: ``None`` if the member has no example, ``UNKNOWN`` if the member's type provides the
+    example.
 
-    The example of an object consists of its members' examples, unless the object has its own example.
+    The example of an object consists of the examples of its members, unless the object has a separate example.
     """
     namesakes = () if is_object else (doc for _, doc in _namesakes(model, member))
     text = next((each.example for each in chain(_declarations(model, member), namesakes) if each.example), None)
@@ -81,12 +85,12 @@ def is_rare(model: type, member: str) -> bool:
 
 
 def _declarations(model: type, member: str) -> Iterator[MemberDoc]:
-    """Return a member's docstrings from its class and then from the base classes, the nearest class first."""
+    """Return a member's docstrings in its class and then in the base classes, the nearest class first."""
     yield from (_members_of(place)[member] for place in _places(model) if member in _members_of(place))
 
 
 def _namesakes(model: type, member: str) -> Iterator[tuple[type, MemberDoc]]:
-    """Yield the docstrings of the members of the same name in the same module, each with its class, in source order."""
+    """Yield the docstrings of the members with this name in the same module, each with its class, in source order."""
     module = next((place.__module__ for place in _places(model) if member in _members_of(place)), "")
     found = ((name, members[member]) for name, members in classes(module).items() if member in members)
     yield from ((vars(import_module(module))[name], doc) for name, doc in found)
@@ -107,7 +111,9 @@ def _members_of(place: type) -> Mapping[str, MemberDoc]:
 
 
 def _places(model: type) -> Iterator[type]:
-    """Yield a class, its bases in the source (also of a TypedDict), and the classes that also describe its members."""
+    """Yield a class, its base classes in the source (also for a TypedDict), and the classes that also describe its
+    members.
+    """
     yield model
     source = _trees(model.__module__).get(model.__name__)
     names = vars(import_module(model.__module__))
@@ -126,7 +132,7 @@ def classes(module: str) -> Mapping[str, Mapping[str, MemberDoc]]:
 
 @cache
 def _trees(module: str) -> Mapping[str, ast.ClassDef]:
-    """Return the syntax trees of a module's classes; empty for modules of other packages."""
+    """Return the syntax trees of the classes of a module. Return an empty mapping for modules of other packages."""
     if not module.startswith(("chalicelib.", "infra.")):
         return {}
     tree = ast.parse(inspect.getsource(import_module(module)))
@@ -134,7 +140,9 @@ def _trees(module: str) -> Mapping[str, ast.ClassDef]:
 
 
 def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
-    """Yield the members that a class declares or describes again. Each has its docstring, or an empty one."""
+    """Yield the members that a class declares or describes again, each with its docstring. The docstring is empty if
+    there is none.
+    """
     for statement, below in zip_longest(source.body, source.body[1:]):
         match statement:
             case ast.AnnAssign(target=ast.Name(id=name)) if not _kind(statement.annotation).startswith("ClassVar"):
@@ -146,7 +154,7 @@ def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
 
 
 def _docstring(statement: ast.stmt | None) -> str:
-    """Return a docstring on one line; empty if the statement is none."""
+    """Return a docstring on one line. Return an empty text if the statement is not a docstring."""
     return " ".join((ast.get_docstring(ast.Module([statement] if statement else [], [])) or "").split())
 
 

@@ -17,7 +17,7 @@ from infra.render.openapi.value_tables import TABLES
 Model = type[BaseModel]
 Spell = Callable[[str], str] | None
 _OPEN = frozenset({Success})
-"""Responses that may have more members than their types declare."""
+"""Responses that may contain members that their types do not declare."""
 
 
 def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
@@ -92,13 +92,17 @@ def is_list(annotation: Any) -> bool:
 
 
 def _keys(model: Model, member: str) -> list[str]:
-    """Return a member's table keys, the most specific first: ``v1.PaymentRecord.status``, ``v1.status``, ``status``."""
+    """Return the table keys of a member, the most specific first: ``v1.PaymentRecord.status``, ``v1.status``,
+    ``status``.
+    """
     module, name = module_of(model), to_snake(member)
     return [*(f"{module}.{each}.{name}" for each in names_of(model)), f"{module}.{name}", name]
 
 
 def member_example(model: Model, member: str) -> Any:
-    """Return a member's example; ``None`` for an object without one. Raises: LookupError: the example is missing."""
+    """Return a member's example. Return ``None`` for an object without an example. Raises: LookupError, if the example
+    is missing.
+    """
     annotation = model.model_fields[member].annotation
     found = member_docs.example(model, member, is_object=any(models_in(annotation)))
     if found is member_docs.UNKNOWN:
@@ -116,7 +120,9 @@ def schema_of(model: Model) -> dict[str, Any]:
 
 
 def _example_of_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
-    """Return the example of a type: its declared example or its first value; ``UNKNOWN`` if it has neither."""
+    """Return the example of a type: its declared example or its first value. Return ``UNKNOWN`` if the type has
+    neither.
+    """
     match schema:
         case {"$ref": ref}:
             return _example_of_type(definitions[ref.rpartition("/")[2]], definitions)
@@ -135,7 +141,7 @@ def _example_of_type(schema: Mapping[str, Any], definitions: Mapping[str, Any]) 
 
 
 def table(model: Model, member: str) -> dict[Any, str]:
-    """Return the table of a member's values; empty if there is no table."""
+    """Return the documentation table of a member's values. Return an empty text if there is no table."""
     return dict(next((TABLES[key] for key in _keys(model, member) if key in TABLES), {}))
 
 

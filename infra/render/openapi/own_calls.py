@@ -54,7 +54,8 @@ from infra.render.openapi.refusal_cases import (
 )
 
 Caller = Literal["client", "confidential client", "consent", "consent or client", "token client", "anybody"]
-"""The credentials that a call requires; ``token client`` means those of the token endpoints."""
+"""The credentials that a call requires; ``token client`` means the client credentials that the token endpoints accept.
+"""
 
 
 Encoding = Literal["json", "form"]
@@ -68,7 +69,7 @@ class OwnCall:
         answered_by: the function that returns the response.
         query, body: the request models.
         place: the model of the path parameters.
-        encodings: the allowed encodings of the body.
+        encodings: the allowed media types of the body.
         status: the HTTP status of a success.
         takes_proof: whether the call verifies a DPoP proof.
         title, text: the purpose of the call.
@@ -325,18 +326,18 @@ OWN_CALLS: tuple[OwnCall, ...] = (
 
 
 FRONT_DOOR = "/oauth/authorize"
-"""Start an authorization in the browser (RFC 6749). For off-the-shelf OAuth clients: redirects the browser to the bank.
-Unknown and empty parameters are ignored. An invalid request redirects to the Callback URL with ``error``,
-``error_description``, ``state`` and ``iss``. For an unknown client or an unregistered ``redirect_uri``, the browser
-gets an error page instead, because that URL cannot be trusted. While the request is open, opening the same URL again
-redirects to the bank again. Without ``bic``, the browser gets a page on which the PSU chooses among the banks that
-provide all requested scopes; until the bank has saved a consent, the PSU can go back and choose another. A client that
-has pushed its request sends ``client_id`` and ``request_uri`` only; other parameters are ignored beside it, except
-``chosen_bic``, by which that page adds the PSU's choice.
+"""Start an authorization in the browser (RFC 6749). This call, which is intended for off-the-shelf OAuth clients,
+redirects the browser to the bank. Unknown and empty parameters are ignored. An invalid request redirects to the
+Callback URL with ``error``, ``error_description``, ``state`` and ``iss``. For an unknown client or an unregistered
+``redirect_uri``, the browser gets an error page instead, because that URL cannot be trusted. While the request is open,
+opening the same URL again redirects to the bank again. Without ``bic``, the browser gets a page on which the PSU
+chooses one of the banks that provide all requested scopes; until the bank has saved a consent, the PSU can go back and
+choose a different bank. A client that has pushed its request sends only ``client_id`` and ``request_uri``; all other
+parameters are ignored, except ``chosen_bic``, in which the page for choosing a bank sends the PSU's choice.
 """
 PUBLIC_KEY = f"{BANK_ROOT}/public_key"
-"""Read the service's public keys. The keys that sign webhooks, as PEM, newest first; two during a rotation. Fetch them
-again when a signature does not verify.
+"""Read the service's public keys. The response contains the keys that sign webhooks, in PEM format, newest first.
+During a rotation, there are two keys. Fetch the keys again when the verification of a signature fails.
 """
 
 BANK_STEPS: Mapping[str, Callable[..., object]] = {
@@ -356,14 +357,16 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
 
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """Return the webhooks for a TPP's call, by protocol version. Versions that do not support the call are omitted."""
+    """Return the webhooks that a TPP's call causes, by protocol version. Versions that do not support the call are
+    omitted.
+    """
     found = {version.number: version.webhook_by_call.get(call) for version in VERSIONS.values()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class EventDescription:
-    """An event type: the model of its ``data``, and the description of when the event is sent."""
+    """An event type: the model of its ``data``, and a description of the occasion on which the event is sent."""
 
     data: type[Message]
     meaning: str

@@ -1,6 +1,6 @@
 """Examples of all refusals.
 
-The refusals come from the protocol's table, and from flows and models that process an invalid request or a bank
+The refusals are taken from the protocol's table, and from flows and models that process an invalid request or a bank
 failure. Each case describes when the refusal occurs.
 """
 
@@ -35,7 +35,7 @@ class Case:
     """A refusal with its name.
 
     Attributes:
-        text: when the refusal occurs; empty if the docstring below the row says so.
+        text: a description of when the refusal occurs; empty if the docstring below the row contains it.
         row: the name of the row.
     """
 
@@ -78,7 +78,7 @@ def _unreadable(
 
 
 def _field(text: str, fault: Fault) -> Refusal:
-    """Return a refusal for both versions, which use different names for the member."""
+    """Return a refusal for the two protocol versions, which use different names for the member."""
     return Refusal(fault, text, [Detail(fault, text)])
 
 

@@ -1,6 +1,6 @@
 """Builds the responses of calls: the success response, and every refusal with status, code and example.
 
-The function that creates refusals in the service also creates their status, body and headers here.
+The status, body and headers of refusals are created with the function that the service uses at run time.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ HEADERS: Mapping[str, Json] = {
     },
 }
 _ON_THE_WIRE = {"Accepted-At": "Location"}
-"""Component names that differ from the header's name, for a header with two meanings."""
+"""The header names of components whose names differ, because a header has two meanings."""
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Responses:
         return {"description": description, "headers": self._headers(route, "Location")}
 
     def components(self) -> Json:
-        """Return the components that responses share, and the document's schemas."""
+        """Return the components that responses have in common, and the document's schemas."""
         return {
             "headers": dict(sorted(self.headers.items())),
             "examples": dict(sorted(self.examples.items())),

@@ -1,7 +1,7 @@
 """Reads the purpose of each row in the protocol's tables from the docstring below the row.
 
-A row is an assignment. A webhook is named by its path, every other row by its variable. The first sentence of the
-docstring is the title of the call::
+A row is an assignment. The name of a webhook's row is its path, and the name of every other row is its variable. The
+first sentence of the docstring is the title of the call::
 
     ACCOUNTS = RelayedCall("accounts", "GET", "/tpp/accounts", "AISP")
     \"\"\"List the PSU's accounts. The accounts that the PSU approved, as returned by the bank.\"\"\"
@@ -26,13 +26,15 @@ class Purpose(NamedTuple):
 
 
 def purpose(name: str, module: str) -> Purpose:
-    """Return the purpose of the row with a name. Raises: LookupError, if the row has no docstring."""
+    """Return the purpose of the row with the given name. Raises: LookupError, if the row has no docstring."""
     title, _, description = text(name, module).partition(". ")
     return Purpose(title, description)
 
 
 def purpose_of(row: object, module: str) -> Purpose:
-    """Return the purpose of a row that is a module's variable. Raises: LookupError, if the row has no docstring."""
+    """Return the purpose of a row that is stored in a module variable. Raises: LookupError, if the row has no
+    docstring.
+    """
     return purpose(name_of(row, module), module)
 
 
@@ -41,7 +43,7 @@ def name_of(row: object, module: str) -> str:
 
 
 def text(name: str, module: str) -> str:
-    """Return the docstring of the row with a name. Raises: LookupError, if the row has none."""
+    """Return the docstring of the row with the given name. Raises: LookupError, if the row has no docstring."""
     found = row_docs(module).get(name)
     if found is None:
         raise LookupError(f"{name} has no docstring: add it below its row in {module}")

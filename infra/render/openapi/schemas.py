@@ -25,10 +25,10 @@ from infra.render.openapi.models import (
 
 Json = dict[str, Any]
 Way = Literal["body", "texts", "sent"]
-"""Where a model's members occur.
+"""The context in which a model's members occur.
 
-``body``: in a body, where optional members may be null. ``texts``: as text in a query or form. ``sent``: in a body
-that the service sends, with defaults filled in and nulls omitted.
+``body``: in a body, where optional members may be null. ``texts``: as text in a query or form. ``sent``: in a body that
+the service sends, where defaults are filled in and null members are omitted.
 """
 
 _SELF_EVIDENT = ("Printable text", "Letters")
@@ -39,7 +39,7 @@ _COMPACT_IBAN = {
     "description": "An IBAN in capitals without spaces",
 }
 _ALWAYS_SENT = frozenset({"payment_scheme"})
-"""Members without a default that the service fills in if the TPP omits them."""
+"""Members without a default that the service sets if the TPP omits them."""
 _NUMBERS: Mapping[str, list[Any]] = {
     "PaymentsStatus": [*NUMBERS.meanings, *map(str, NUMBERS.meanings)],
     "PaymentsStatusV2": [*CODES.meanings, *NUMBERS.meanings, *map(str, NUMBERS.meanings)],
@@ -67,7 +67,7 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
     },
     "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
 }
-"""Conditions that span several members of a model, such as alternatives of which one is mandatory."""
+"""Conditions that involve several members of a model, for example alternatives of which one is mandatory."""
 
 _SHA_256: Mapping[str, Any] = {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"}
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
@@ -90,7 +90,8 @@ class Schemas:
 
     Args:
         naming: returns a model's name in this document.
-        handed_on: whether the document describes bank responses as passed on to TPPs, with identifiers as strings.
+        handed_on: whether the document describes bank responses in the form in which TPPs receive them, with
+        identifiers as strings.
     """
 
     def __init__(self, naming: Callable[[Model], str], *, handed_on: bool = False) -> None:
@@ -105,7 +106,7 @@ class Schemas:
         """Return a reference to a model's schema.
 
         Args:
-            name: overrides the model's usual name.
+            name: replaces the model's default name.
             way: the context in which the members occur.
             extra: a model whose members are added to the schema.
         """
@@ -216,7 +217,7 @@ def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = ""
 
 
 def _about(model: Model) -> str:
-    """Return the model's own docstring as a single line, or the model's name if it has no docstring."""
+    """Return the docstring of the model as a single line, or the model's name if it has no docstring."""
     text = model.__dict__.get("__doc__") or model.__name__
     said = " ".join(text.replace("``", "`").split())
     return f"The request of {said}" if said.startswith("`/") else said
@@ -251,7 +252,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema without null."""
+    """Return a copy of a schema that does not allow null."""
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
@@ -289,5 +290,7 @@ def body_example(model: Model, extra: Model | None = None) -> Json:
 
 
 def version_suffix(model: Model) -> str:
-    """Return the suffix of a model's version, for example ``V1``; empty for a model of all versions."""
+    """Return the suffix of a model's version, for example ``V1``. Return an empty text for a model that all versions
+    use.
+    """
     return {"v1": "V1", "v2": "V2"}.get(module_of(model), "")

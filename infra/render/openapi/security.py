@@ -1,4 +1,4 @@
-"""The security schemes of the TPP-facing API: the ways of client authentication by type of call."""
+"""The security schemes of the TPP-facing API: the methods of client authentication by type of call."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
         "direct": ("A direct payment at a version 2 bank", frozenset({"payment_status", "consent_id"})),
     }
 }
-"""Events with several forms, and the members that each form omits."""
+"""Events whose data has several forms, with the members that each form omits."""
 _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
@@ -152,7 +152,7 @@ _PROOF = "DpopProof"
 _PSU = psu_headers.references()
 _NONCE = ("DPoP-Nonce",)
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
-"""The banks used in examples, where they differ from the default."""
+"""The banks in examples by protocol version, for versions that do not use the default bank."""
 
 
 def build() -> Json:
@@ -271,7 +271,9 @@ class _TppOperations:
     # -- inside
 
     def _status_response(self) -> Json:
-        """Return the response to a status query: a payment in either version's format, or an order without one."""
+        """Return the response to a status query: a payment in the format of a version, or an order without a
+        payment.
+        """
         models: dict[str, tuple[str, Model]] = {
             "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
             "version_2": ("A version 2 bank", AskedStatus),
@@ -349,7 +351,7 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
 
 
 _OPERATION_IDS = {"/tpp/banks/{bic}": "bank"}
-"""Those that the path without its parameter does not tell apart."""
+"""Operation ids of paths that would otherwise get the same id as a different path."""
 
 
 def _operation(

@@ -31,4 +31,4 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
     "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
 }
-"""Members whose values come from a table, by the keys of ``examples``."""
+"""Members whose values come from a table. The keys have the format of ``models._keys``."""

@@ -29,9 +29,11 @@ ALIASES: Mapping[str, tuple[str, str, str]] = {
     "ScopeV2": ("2", "SaveConsent", "scopes"),
     "Scope": ("1", "InitAuthorizationAnswer", "scopes"),
 }
-"""Named enumerations, and a member that has each, or a list of it."""
+"""Named enumerations, each with a member that has the enumeration, or a list of it, as its type."""
 OTHER_VERSION = "ErrorV1"
-"""In the document of version 2: the error of calls whose version the hub cannot tell. Version 1 has its class."""
+"""The schema of version 1 errors in the document of version 2, for calls whose version the hub cannot detect. The
+module of version 1 defines its class.
+"""
 
 
 @cache
@@ -54,7 +56,7 @@ def schemas(version: str) -> Mapping[str, Schema]:
 
 @cache
 def texts() -> Mapping[str, str]:
-    """Return the names and meanings of enumerations from external standards, whose type is ``str`` in the SDK."""
+    """Return the names and meanings of enumerations from external standards, which have the type ``str`` in the SDK."""
     found = {}
     for version in VERSIONS:
         for name, schema in document(version)["components"]["schemas"].items():
@@ -77,7 +79,7 @@ def enumeration(name: str) -> Schema:
 
 
 def operations(version: str, part: str) -> Iterator[tuple[str, str, Schema]]:
-    """Yield path, name and description of each ``POST`` operation in the document's paths or webhooks."""
+    """Yield the path, name and description of each ``POST`` operation in the document's paths or webhooks."""
     for path, methods in document(version)[part].items():
         if "post" in methods:
             yield path, methods["post"]["operationId"].removeprefix("webhook_"), methods["post"]
@@ -100,7 +102,7 @@ def class_names(content: Schema) -> list[str]:
 
 @cache
 def schemas_sent_by_banks(version: str) -> set[str]:
-    """Return the classes of messages that banks send: bodies of calls, and responses to webhooks."""
+    """Return the classes of messages that banks send: the bodies of calls, and the responses to webhooks."""
     names = {request_class(version, operation) for _, _, operation in operations(version, "paths")}
     names |= {answer_class(version, operation) for _, _, operation in operations(version, "webhooks")}
     return with_references(names, schemas(version))
@@ -113,7 +115,7 @@ def module_of_names() -> dict[str, str]:
 
 
 def modules() -> dict[str, str]:
-    """Return the names and sources of the generated modules."""
+    """Return the names of the generated modules with their source code."""
     return {
         f"{PACKAGE}.literals": literals(),
         **{f"{PACKAGE}.models_v{version}": models(version) for version in VERSIONS},
@@ -131,7 +133,7 @@ def literals() -> str:
 
 
 def models(version: str) -> str:
-    """Return the source of a version's module of dataclasses."""
+    """Return the source of the module of dataclasses for a version."""
     types = Types(named_choices(), schemas_sent_by_banks(version))
     parts = [
         source.dataclass_source(name, schema["description"], types.members(name, schema))
@@ -143,7 +145,7 @@ def models(version: str) -> str:
 
 
 def calls() -> str:
-    """Return the source of the module with the webhooks and calls of both versions."""
+    """Return the source of the module with the webhooks and calls of the two versions."""
     parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
     used = dict.fromkeys(("Webhook", "HubCall"), "causeway.bank._call")
     return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)

@@ -17,8 +17,9 @@ class Package:
     """A package whose names are imported on first use.
 
     Attributes:
-        generated: maps the names of its generated modules to their sources. The package exports all names in them.
-        written: the exported names of its manually written modules.
+        generated: maps the names of the package's generated modules to their sources. The package exports all names in
+        these modules.
+        written: the exported names of the package's manually written modules.
         foreign_errors: the errors that the package never raises.
     """
 
@@ -81,7 +82,7 @@ def module(package: Package) -> str:
 
 
 def _fill(names: Iterable[str], indent: int) -> str:
-    """Return names in parentheses. A long list is wrapped into lines of several names."""
+    """Return names in parentheses. A long list is split into lines with several names each."""
     listed = ", ".join(names) + ","
     if len(listed) < source.WIDTH // 2:
         return f"({listed})"
@@ -103,8 +104,8 @@ def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
 
 
 def public_names(text: str) -> tuple[str, ...]:
-    """Return the public classes and type aliases of a module, including names for type checkers only. Exclude
-    constants.
+    """Return the public classes and type aliases of a module, without constants. Names that exist only for type
+    checkers are included.
     """
     blocks = [node.body if isinstance(node, ast.If) else [node] for node in ast.parse(text).body]
     found = [

@@ -9,21 +9,23 @@ from typing import Any
 Schema = Mapping[str, Any]
 
 AMOUNTS = {"amount", "balance"}
-"""Members that are numbers or texts, and mean a sum of money."""
+"""Members that may be numbers or strings, and represent an amount of money."""
 WHOLE = {"limit", "current_page", "status", "consentDuration", "paymentDuration"}
-"""Members that are numbers or texts, and mean a whole number."""
+"""Members that may be numbers or strings, and represent an integer."""
 IDENTIFIERS = {
     *("id", "card_number", "account_number", "receiver_account_number", "sort_code"),
     *("bban", "internal_account_id", "payment_id", "paymentId", "resource_id", "transaction_id"),
     *("account_ids", "accountIds", "account_numbers", "accountNumbers"),
 }
-"""Members that are numbers or texts, and mean an identifier: all digits count, so they are texts here."""
+"""Members that may be numbers or strings, and represent an identifier. They become strings, because all digits are
+significant.
+"""
 SECRETS = {
     *("access_token", "refresh_token", "token", "authorization_code", "code_verifier"),
     *("accessToken", "access_tokens", "accessTokens"),
     *("client_secret", "client_assertion"),
 }
-"""Members that never appear in a ``repr``. ``code`` is one only where it is an authorization code."""
+"""Members that are omitted from every ``repr``. ``code`` is omitted only if it is an authorization code."""
 TEXTS = {"date-time": "datetime", "date": "date"}
 
 
@@ -86,7 +88,7 @@ class Types:
         return self._scalar(name, kinds, schema)
 
     def choice(self, schema: Schema) -> str:
-        """Return the name of an enumeration, or a ``Literal`` of its values if it has no name."""
+        """Return the name of an enumeration. For an enumeration without a name, return a ``Literal`` of its values."""
         values = choices(schema)
         return self.aliases.get(values) or f"Literal[{', '.join(map(repr, values))}]"
 
@@ -100,13 +102,17 @@ class Types:
 
 
 def choices(schema: Schema) -> tuple[Any, ...]:
-    """Return the values of an enumeration. ``null`` is omitted, and so is a string if its number is also a value."""
+    """Return the values of an enumeration without ``null``. A string is also omitted if the number it represents is a
+    value.
+    """
     numbers = {str(value) for value in schema["enum"] if isinstance(value, int)}
     return tuple(value for value in schema["enum"] if value is not None and value not in numbers)
 
 
 def _number_or_text(name: str) -> str:
-    """Return the Python type of a member that may be a number or a string. Raises: KeyError: no table has it."""
+    """Return the Python type of a member that may be a number or a string. Raises: KeyError, if no table contains the
+    member.
+    """
     for names, annotation in ((AMOUNTS, "Decimal"), (WHOLE, "int"), (IDENTIFIERS, "str")):
         if name in names:
             return annotation

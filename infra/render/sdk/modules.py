@@ -37,12 +37,14 @@ NAMES = {
     "__anext__": "__next__",
     "asynchronous": "synchronous",
 }
-"""What each name of the asynchronous client is called in the synchronous one."""
+"""The names in the asynchronous client, with the corresponding names in the synchronous client."""
 _ASYNCHRONOUS = re.compile(
     r"\b(?:\w*async\w*|await\w*|__a(?:enter|exit|iter|next)__|a(?:close|iter|next|read))\b", re.IGNORECASE
 )
 _PARAMETERS = frozenset({"prefer_async"})
-"""Names that both clients have: what they ask of the hub, not how they wait."""
+"""Names that the two clients share although they contain ``async``, because they are parameters of a request to the
+hub.
+"""
 
 
 class AsynchronousNameLeft(ValueError):

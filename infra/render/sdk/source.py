@@ -1,4 +1,6 @@
-"""Writes Python source of generated modules: dataclasses, aliases, imports and docstrings, formatted by ruff."""
+"""Writes the Python source code of generated modules: dataclasses, aliases, imports and docstrings, formatted by
+ruff.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ IMPORTS: Mapping[str, str] = {
     "Decimal": "decimal",
     "Record": "causeway._records",
 }
-"""What generated source may use, and where it comes from."""
+"""The names that generated source code may import, with their modules."""
 
 
 def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> str:
@@ -62,7 +64,7 @@ def ruff(source: str, *arguments: str) -> str:
 
 
 def docstring(text: str, indent: str = "") -> str:
-    """Return the source of a docstring of plain sentences, wrapped to the line length."""
+    """Return the source code of a docstring with plain sentences, wrapped to the line length."""
     sentences = " ".join(text.split())
     if sentences and sentences[-1] not in ".:!?":
         sentences += "."
@@ -97,7 +99,7 @@ def _default(member: Member) -> str:
 
 
 def literal(values: Iterable[object]) -> str:
-    """Return the type of some values. Many of them are lines of several values."""
+    """Return a ``Literal`` type with the given values. Many values are written on several lines."""
     listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
     if len(listed) < WIDTH // 2:
         return f"Literal[{listed}]"

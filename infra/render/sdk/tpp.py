@@ -26,15 +26,17 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "ConsentType": ("ConsentEntry", "consent_type"),
     "PaymentStatusV1": ("ReportedStatus", "payment_status"),
 }
-"""Named enumerations, and a member that has each."""
+"""Named enumerations, each with a member that has the enumeration as its type."""
 TEXTS: Mapping[str, str] = {
     "Currency": "An ISO 4217 code, such as `EUR`. The hub refuses codes that it does not know",
     "CountryAlpha2": "An ISO 3166-1 code of two letters, such as `DE`",
     "CountryAlpha3": "An ISO 3166-1 code of three letters, such as `DEU`",
 }
-"""Enumerations of outside standards: texts, so that a value from a database or another answer fits."""
+"""Enumerations of external standards. They have the type ``str``, so that values from a database or a different
+response can be used.
+"""
 RENAMED = {"TestEvent": "DeliveryTest"}
-"""Schemas whose name would make pytest take the class for a test."""
+"""Schemas that are renamed because pytest would treat a class with their name as a test."""
 EVENT_NAMES = {"test": "DeliveryTestEvent"}
 
 
@@ -126,7 +128,7 @@ def module_of_names() -> Mapping[str, str]:
 
 
 def modules() -> dict[str, str]:
-    """Return the names and sources of the generated modules."""
+    """Return the names of the generated modules with their source code."""
     return {
         f"{PACKAGE}.literals": literals(),
         f"{PACKAGE}.models": models("models", "What calls take and answer at banks of any version."),
@@ -151,7 +153,7 @@ def literals() -> str:
 
 
 def models(module: str, text: str) -> str:
-    """Return the source of a module of dataclasses."""
+    """Return the source of a generated module with dataclasses."""
     mine = [name for name in schemas() if module_of(name) == f"{PACKAGE}.{module}"]
     return source.module(text, map(record, mine), names_outside(module))
 
@@ -183,7 +185,7 @@ def event_models() -> str:
 
 
 def psu_headers() -> dict[str, Schema]:
-    """Map each attribute of ``Psu`` to the header about the PSU's request that it contains."""
+    """Map each attribute of ``Psu`` to the request header that contains the attribute's value."""
     found = document()["components"]["parameters"].values()
     return {
         snake_case(header["name"].removeprefix("PSU-").lower().replace("-", "_")): header
@@ -193,7 +195,7 @@ def psu_headers() -> dict[str, Schema]:
 
 
 def psu() -> str:
-    """Return the source of the module with the data about the PSU's own request."""
+    """Return the source of the module with the data about the PSU's request."""
     lines = [
         "@dataclass(frozen=True, slots=True, kw_only=True)",
         "class Psu:",
@@ -255,7 +257,7 @@ def answers(operation: Schema) -> Iterator[str]:
 
 
 def resolve_parameter(parameter: Schema) -> Schema:
-    """Return a parameter, with a reference replaced by the parameter's description."""
+    """Return a parameter of a call. If it is a reference, return the referenced parameter."""
     if "$ref" not in parameter:
         return parameter
     found: Schema = document()["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[-1]]

@@ -1,4 +1,4 @@
-"""Validates addresses that the program passes."""
+"""Validates URLs that an application or a command line passes to the package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The final statuses of payments."""
 
 FINAL_V1 = frozenset({2, 3, 4})
-"""Failed, cancelled, confirmed."""
+"""The final statuses of version 1: failed, cancelled, and confirmed."""
 FINAL_V2 = frozenset({"ACSC", "ACCC", "RJCT", "CANC"})
-"""``ACSC`` may still become ``ACCC``, which most banks never report."""
+"""The final statuses of version 2. ``ACSC`` counts as final although ``ACCC`` may follow, because most banks never
+report ``ACCC``.
+"""

@@ -10,9 +10,11 @@ from typing import Any
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
 _SURROGATE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
-"""What may be half of a surrogate pair, which UTF-8 cannot encode, or the start of an escape for one."""
+"""A pattern for an unpaired surrogate, which UTF-8 cannot encode, or for the start of an escape sequence for one."""
 MOST_DIGITS = 4300
-"""Python refuses integers with more digits, too: an exponent would make them of a few characters."""
+"""The maximum number of digits of an integer, equal to Python's limit. Without a limit, an exponent could create a huge
+integer from a few characters.
+"""
 
 
 def loads(text: str | bytes) -> Any:

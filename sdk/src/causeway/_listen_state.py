@@ -23,18 +23,22 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LATENESS = timedelta(minutes=5)
-"""An event can become visible three minutes after one with a later time; the rest is reserve."""
+"""Time by which an event can become visible after an event with a later timestamp: at most three minutes, plus a
+reserve.
+"""
 Key = tuple[str, datetime]
-"""An event's id, and when it was recorded: an event that is sent again by the hub has another time."""
+"""An event's id and the time at which the event was recorded. An event that the hub sends again has a different time.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenState:
-    """The record of the events of one client that were already forwarded.
+    """The record of one client's events that were already forwarded.
 
-    Events up to and including ``after`` are done. Later events are done if ``handled`` contains them, with the
-    receiver's response. ``newest`` is the latest time of all received events. Events older than ``skip_before`` are
-    also done. If the hub no longer knows ``after``, events are fetched again from the beginning.
+    Events up to and including ``after`` are done. Later events are done if ``handled`` contains them; ``handled`` also
+    has the receiver's responses. ``newest`` is the latest time of all received events. Events older than
+    ``skip_before`` are also done. If the hub no longer stores the event ``after``, all events are fetched again from
+    the oldest event.
     """
 
     base_url: str
@@ -52,7 +56,7 @@ class ListenState:
         return cls(base_url=base_url, client_id=client_id, secret=secret)
 
     def is_done(self, entry: EventEntry) -> bool:
-        """Return whether an event was forwarded or has failed permanently."""
+        """Return whether an event was forwarded or has finally failed."""
         if self.skip_before is not None and entry.created_at < self.skip_before:
             return True
         return key_of(entry) in self.handled
@@ -69,7 +73,7 @@ class ListenState:
         return replace(self, after=page.next, newest=newest, handled=recent)
 
     def from_oldest(self) -> Self:
-        """Return the state for reading again from the oldest event, without duplicate forwarding."""
+        """Return the state for fetching events again from the oldest event, without forwarding events twice."""
         before = self.newest - LATENESS if self.newest else self.skip_before
         return replace(self, after=None, skip_before=before)
 
@@ -88,7 +92,7 @@ class ListenState:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Parse a stored state. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if it is invalid."""
+        """Parse a stored state. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if the state is invalid."""
         if data["format"] != FORMAT:
             raise ValueError("another format")
         secret_key(str(data["secret"]))
@@ -109,7 +113,7 @@ def key_of(entry: EventEntry) -> Key:
 
 
 def _moment(text: str) -> datetime:
-    """Parse a time with its zone. Raises ``ValueError`` or ``TypeError``."""
+    """Parse a time that has a time zone. Raises ``ValueError`` or ``TypeError``."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError("a time without a zone")
@@ -117,7 +121,7 @@ def _moment(text: str) -> datetime:
 
 
 class StateFile:
-    """The file of a state. It is replaced atomically, and only its owner can read it."""
+    """The file that stores a state. The file is replaced atomically, and only its owner can read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -148,7 +152,7 @@ class StateFile:
         return state
 
     def save(self, state: ListenState) -> None:
-        """Replace the file atomically. A crash leaves either the old or the new file."""
+        """Replace the file atomically. After a crash, the file is either the old or the new file."""
         temporary = self.path.with_name(self.path.name + ".new")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -165,7 +169,9 @@ class StateFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclude other listeners from this state. Raises ``ConfigurationError`` if another listener is running."""
+        """Lock the state, so that no other listener can use it. Raises ``ConfigurationError`` if another listener is
+        running.
+        """
         place = self.path.with_name(self.path.name + ".lock")
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -193,7 +199,9 @@ def _lock(handle: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the file's new name survive a power failure, if the operating system supports this."""
+    """Write the folder to disk, if the operating system supports this, so that a renamed file is not lost in a power
+    failure.
+    """
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

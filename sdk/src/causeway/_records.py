@@ -1,4 +1,4 @@
-"""The base class of all generated dataclasses. Their annotations determine the conversion from and to JSON."""
+"""The base class of all generated dataclasses, which converts them from and to JSON based on their annotations."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _KNOWN_MEMBERS: dict[type, tuple[tuple[str, str, Callable[[Any], Any], bool], ..
 
 
 class RecordError(ValueError):
-    """The JSON does not match its dataclass. The message names the member that is missing or has the wrong type."""
+    """The JSON does not match its dataclass. The message names the member that is missing or of the wrong type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A JSON object with known members. ``extra`` contains unknown members unchanged."""
+    """A JSON object with known members. ``extra`` contains all unknown members without changes."""
 
     NAMES: ClassVar[Mapping[str, str]] = {}
-    """The names of members in JSON, where they differ from the attributes'."""
+    """The JSON names of members whose names differ from the names of the attributes."""
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    """Members that this version of the package does not know, as they came."""
+    """The received members that this version of the package does not know, without changes."""
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Create the record of a parsed JSON object. Raises ``RecordError``. ``Literal`` values are not checked."""
+        """Create a record from a parsed JSON object. Raises ``RecordError``. ``Literal`` values are not checked."""
         if not isinstance(data, Mapping):
             raise RecordError(f"{cls.__name__} must be an object")
         unknown = dict(data)
@@ -50,7 +50,9 @@ class Record:
         return tuple(member for _, member, _, mandatory in _members(cls) if mandatory)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON data for ``from_json``. Optional ``None`` members are omitted. Amounts are strings."""
+        """Return JSON data that ``from_json`` accepts. Optional members with the value ``None`` are omitted. Amounts
+        are strings.
+        """
         data = {}
         for name, member, _, mandatory in _members(type(self)):
             value = getattr(self, name)
@@ -60,7 +62,7 @@ class Record:
 
 
 def _members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ...]:
-    """Return the members: attribute, name in JSON, conversion, and whether the member is mandatory."""
+    """Return the members of a dataclass: attribute, name in JSON, conversion, and whether the member is mandatory."""
     if cls not in _KNOWN_MEMBERS:
         _KNOWN_MEMBERS[cls] = _read_members(cls)
     return _KNOWN_MEMBERS[cls]

@@ -10,12 +10,16 @@ from email.utils import parsedate_to_datetime
 from typing import Literal
 
 Kind = Literal["read", "payment", "refresh", "code", "once"]
-"""``read``: repeating has no effect. ``payment``: repeated with the same Idempotency-Key. ``refresh``: the same refresh
-token is answered again for 60 seconds. ``code``: an authorization code, whose second use is refused and ends the
-consent; without the answer to its first use nobody has the consent's tokens, so a repeat can only help. ``once``:
-repeated only if the hub cannot have done it."""
+"""The kinds of calls, which differ in their retries. ``read``: a retry has no side effect. ``payment``: a retry has the
+same Idempotency-Key. ``refresh``: for 60 seconds, the hub answers a repeated refresh token with the same response.
+``code``: the second use of an authorization code is refused and ends the consent; a retry is safe nevertheless, because
+the tokens of the consent are lost with the first response. ``once``: a call is retried only if the hub cannot have
+executed it.
+"""
 NOT_SENT, LOST, SERVER_FAILED = "not_sent", "lost", "server_failed"
-"""No connection was made; a connection broke, or no answer came in time; any status from 500 on."""
+"""Failures of a call: no connection was made; the connection was lost or the response timed out; the status is 500 or
+higher.
+"""
 
 REPEATED: Mapping[Kind, frozenset[str | int]] = {
     "read": frozenset({NOT_SENT, LOST, 429, SERVER_FAILED}),
@@ -24,7 +28,7 @@ REPEATED: Mapping[Kind, frozenset[str | int]] = {
     "code": frozenset({NOT_SENT, LOST, 429, SERVER_FAILED}),
     "once": frozenset({NOT_SENT, 429}),
 }
-"""The failures after which each kind of call is repeated. An answer with a ``reason_code`` is final."""
+"""The failures after which each kind of call is retried. A response with a ``reason_code`` is final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,29 +36,39 @@ class Retries:
     """The number of retries of a call, and their delays in seconds."""
 
     waits: tuple[float, ...] = (0.5, 1.5, 4.0)
-    """The wait before each repeat, ±20 %. ``()`` means that nothing is repeated."""
+    """The delay before each retry, with a random variation of ±20 %. With ``()``, calls are not retried."""
     longest_wait: float = 30.0
-    """A call is not repeated if the hub asks for a longer wait (``Retry-After``): the error tells it."""
+    """The longest ``Retry-After`` for which a call is retried. If the hub requests a longer wait, the error contains
+    the wait.
+    """
 
     def wait(self, repeat: int, retry_after: float | None) -> float | None:
-        """Return the seconds before a retry, where 0 is the first retry; ``None`` if the failure is final."""
+        """Return the seconds before a retry, where 0 is the first retry. Return ``None`` if the failure is final."""
         if repeat >= len(self.waits) or (retry_after or 0) > self.longest_wait:
             return None
         return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)
 
 
 REFRESH_WAITS = Retries(waits=(0.2, 0.5, 1.0, 2.0, 4.0), longest_wait=5.0)
-"""For a refresh. Its lost answer is repeated for 60 seconds from its first use, so all repeats must be over by then."""
+"""The retries of a token refresh. The hub repeats a lost response only for 60 seconds after the first use of the
+refresh token, so all retries must end within this time.
+"""
 REFRESH_SECONDS = 45.0
-"""A refresh is not repeated later than this after its first attempt."""
+"""Number of seconds after the first attempt within which a refresh is retried."""
 REFRESH_TIMEOUT = 10.0
-"""A refresh reaches no bank: a longer silence is a lost answer."""
+"""The timeout of a refresh in seconds. The hub calls no bank for a refresh, so a response that takes longer is
+considered lost.
+"""
 LONGEST_RETRY_AFTER = 366 * 86400.0
-"""A longer ``Retry-After`` is taken for this many seconds, which every system can wait."""
+"""The maximum value of ``Retry-After`` in seconds. Longer values are reduced to it, because not every system supports
+longer waits.
+"""
 
 
 def retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds of a ``Retry-After`` header, which has seconds or a date; ``None`` if missing or invalid."""
+    """Return the seconds in a ``Retry-After`` header, which contains seconds or a date. Return ``None`` if the header
+    is missing or invalid.
+    """
     text = (header or "").strip()
     try:
         seconds = float(text) if text.isascii() and text.isdigit() else _moment(text) - now

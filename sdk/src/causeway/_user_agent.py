@@ -13,6 +13,8 @@ PACKAGE = f"causeway-python/{__version__}"
 
 
 def user_agent(client: httpx.Client | httpx.AsyncClient) -> str:
-    """Return the name of the program's HTTP client, or this package's name and version by default."""
+    """Return the ``User-Agent`` of the application's HTTP client or, by default, the name and version of this
+    package.
+    """
     name = client.headers.get("User-Agent", "")
     return PACKAGE if name.startswith("python-httpx/") else name

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _TASKS: set[asyncio.Task[Any]] = set()
-"""Tasks that are not done: an event loop keeps no reference to them."""
+"""The running tasks. They are stored because an event loop keeps only weak references to tasks."""
 
 
 def now() -> float:
-    """Return the time in Unix seconds."""
+    """Return the current time in Unix seconds."""
     return time.time()
 
 
 def sleep(seconds: float) -> None:
-    """Block the thread for a time."""
+    """Block the thread for a number of seconds."""
     time.sleep(seconds)
 
 
 async def async_sleep(seconds: float) -> None:
-    """Suspend the task for a time."""
+    """Suspend the task for a number of seconds."""
     import asyncio
 
     await asyncio.sleep(seconds)
@@ -48,7 +48,7 @@ def async_lock() -> asyncio.Lock:
 
 
 def call(callback: Callable[..., Any], *arguments: object) -> Any:
-    """Call a callback of the program. Raises ``ConfigurationError`` if the callback is a coroutine function."""
+    """Call a callback of the application. Raises ``ConfigurationError`` if the callback is a coroutine function."""
     answer = callback(*arguments)
     if inspect.iscoroutine(answer):
         answer.close()
@@ -57,18 +57,18 @@ def call(callback: Callable[..., Any], *arguments: object) -> Any:
 
 
 async def async_call(callback: Callable[..., Any], *arguments: object) -> Any:
-    """Call a callback of the program. The callback may be a coroutine function."""
+    """Call a callback of the application. The callback may be a coroutine function."""
     answer = callback(*arguments)
     return await answer if inspect.isawaitable(answer) else answer
 
 
 def complete(work: Callable[..., Result], *arguments: object) -> Result:
-    """Run the work to its end."""
+    """Run a function until it returns."""
     return work(*arguments)
 
 
 async def async_complete(work: Callable[..., Coroutine[Any, Any, Result]], *arguments: object) -> Result:
-    """Run the work to its end, even if the caller is cancelled meanwhile."""
+    """Run a coroutine function until it returns, even if the caller is cancelled meanwhile."""
     import asyncio
 
     task = asyncio.create_task(work(*arguments))

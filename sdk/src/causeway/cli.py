@@ -32,7 +32,7 @@ file, and the password of a private key from CAUSEWAY_CLIENT_KEY_PASSWORD."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code: 0 for success, 1 for failure. Wrong options exit with 2."""
+    """Run a command and return the exit code: 0 for success, 1 for failure. Invalid options exit with 2."""
     try:
         options = parser(os.environ).parse_args(arguments)
         return int(options.run(options))
@@ -150,7 +150,7 @@ def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
 
 
 def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> str | None:
-    """Read the client secret from its file or the environment."""
+    """Read the client secret from its file or from the environment."""
     if not options.client_secret_file:
         return environ.get("CAUSEWAY_CLIENT_SECRET") or None
     try:

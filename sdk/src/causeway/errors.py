@@ -1,7 +1,7 @@
 """Errors, and the recommended reaction to each.
 
-All errors are ``CausewayError``. A refusal by the hub is an ``ApiError``. Its subclasses are the cases that programs
-distinguish. No error contains a token, a secret or a key.
+All errors are subclasses of ``CausewayError``. A refusal by the hub is an ``ApiError``, whose subclasses are cases that
+applications distinguish. No error contains a token, a secret or a key.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ class CausewayError(Exception):
     """The base of all errors of this package. ``advice`` recommends a reaction in one sentence."""
 
     advice = "Read the message."
-    """One sentence on what to do."""
+    """The recommended reaction to the error in one sentence."""
 
 
 class ConfigurationError(CausewayError):
-    """The program uses the package incorrectly: an invalid address, a missing secret, a float as amount."""
+    """The application uses the package incorrectly: an invalid URL, a missing secret, or a float as amount."""
 
     advice = "Correct the program: nothing was sent."
 
 
 class ConnectionLost(CausewayError):
-    """The hub could not be reached, or its answer was lost. The call that raises this error sent no payment."""
+    """The hub could not be reached, or its response was lost. A payment call that raises this error sent no payment."""
 
     advice = "Check the network and the hub's address, and repeat the call."
 
@@ -34,7 +34,9 @@ class ConnectionLost(CausewayError):
 
 
 class UnexpectedAnswer(CausewayError):
-    """A response that the hub never gives: not JSON, or without a mandatory member. A proxy may have sent it."""
+    """A response that the hub never sends, because it is not JSON or lacks a mandatory member. It may come from a
+    proxy.
+    """
 
     advice = "Check what answers at the hub's address; if it is the hub, update this package."
 
@@ -45,9 +47,10 @@ class UnexpectedAnswer(CausewayError):
 
 
 class WaitTimeout(CausewayError):
-    """The wait timed out.
+    """The wait has timed out.
 
-    ``last`` is the last known status, or the error of the last attempt, whose message and advice this error repeats.
+    ``last`` is the last known status, or the error of the last attempt. In the latter case, the message and the advice
+    are those of the last error.
     """
 
     advice = "Wait again: nothing has failed."
@@ -81,7 +84,7 @@ class ConsentRefused(CausewayError):
 
 
 class ForgedCallback(CausewayError):
-    """The callback does not belong to this authorization: its state or issuer differs."""
+    """The callback does not belong to this authorization, because its state or issuer differs."""
 
     advice = "Refuse the request: someone may be attacking the PSU."
 
@@ -89,10 +92,10 @@ class ForgedCallback(CausewayError):
 class ApiError(CausewayError):
     """The hub refused a call, or a bank failed.
 
-    ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
-    people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment, ``error`` the
-    OAuth code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
-    seconds to wait, if the hub sends them.
+    ``status`` is the HTTP status, ``code`` the hub's error code (empty in a response of a proxy), ``title`` the error
+    text for people, ``request_id`` the id for support requests, ``reason_code`` the reason for a payment failure,
+    ``error`` the OAuth error code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``),
+    and ``retry_after`` the seconds to wait, if the hub specifies them.
     """
 
     def __init__(
@@ -122,31 +125,32 @@ class ApiError(CausewayError):
         return f"{self.status} {self.code or 'without a code'}: {self.title} (request {self.request_id or 'unknown'})"
 
     def advice_for(self) -> str:
-        """Return the advice for the most specific code with an advice."""
+        """Return the advice for the most specific code for which there is an advice."""
         keys: tuple[Any, ...] = (self.reason_code, self.error, self.code, self.status)
         otherwise = CausewayError.advice if self.code or self.error else UnexpectedAnswer.advice
         return next((ADVICE[key] for key in keys if key in ADVICE), otherwise)
 
 
 class AuthorizationEnded(ApiError):
-    """The consent or the code is no longer valid, and refreshing does not help: the PSU must authorize again."""
+    """The consent or the code is no longer valid and cannot be refreshed. The PSU must authorize again."""
 
     def advice_for(self) -> str:
         return "Ask the PSU to authorize again, with a new call of authorize()."
 
 
 class RateLimited(ApiError):
-    """Too many calls of the TPP, or too many reads without the PSU at a bank. ``retry_after`` is the time to wait."""
+    """The TPP made too many calls, or too many reads at a bank without the PSU. ``retry_after`` is the time to wait."""
 
 
 class BankUnavailable(ApiError):
-    """The bank did not answer, failed, or refused a read. The payment that raises this error was not sent."""
+    """The bank did not respond, failed, or refused a read. A payment call that raises this error sent no payment."""
 
 
 class OutcomeUnknown(ApiError):
-    """It is unknown whether the bank has the payment. Find out before you pay again.
+    """It is unknown whether the bank has received the payment. Query its status before you pay again.
 
-    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key. ``status`` is 0 without an answer.
+    ``order_id`` is the order's X-Request-Id, and ``idempotency_key`` is the Idempotency-Key. ``status`` is 0 if there
+    was no response.
     """
 
     order_id: str = ""
@@ -160,10 +164,10 @@ class OutcomeUnknown(ApiError):
 
 
 class HubError(CausewayError):
-    """The hub refused a bank's call. ``code`` is the hub's: a number in version 1, a name in version 2.
+    """The hub refused a bank's call. ``code`` is the hub's error code: a number in version 1, a name in version 2.
 
-    ``additional`` has the details of version 2 (``code``, ``title``, ``details``), ``request_id`` is the id for support
-    requests, ``retry_after`` the seconds to wait, if the hub sends them.
+    ``additional`` has the details in version 2 (``code``, ``title``, ``details``), ``request_id`` is the id for support
+    requests, and ``retry_after`` is the number of seconds to wait, if the hub specifies it.
     """
 
     advice = "Check what answers at the hub's address, and repeat the call later."
@@ -207,7 +211,7 @@ HUB_ADVICE: Mapping[str, str] = {
     "4205": "Send the PSU back to the TPP: this authorization has its consent.",
     "API_ACTION_DOES_NOT_EXIST": "Check the bank's version at the hub.",
 }
-"""What a bank does, by the hub's code."""
+"""The recommended reactions of a bank, by the hub's error code."""
 
 
 ADVICE: Mapping[Any, str] = {
@@ -245,4 +249,4 @@ ADVICE: Mapping[Any, str] = {
     503: "Repeat the call later.",
     504: "Repeat the call later.",
 }
-"""What to do, by reason code, OAuth code, code, and status."""
+"""The recommended reactions, by reason code, OAuth error code, error code, and status."""

@@ -1,8 +1,8 @@
 """``causeway listen``: fetches a client's events and forwards them, signed, to a receiver behind a firewall.
 
-An event is recorded in the state file after the receiver's answer, before the next event is forwarded. After a crash
-between answer and record, the event is forwarded again with the same id. Receivers must detect duplicates, as for an
-Events URL.
+An event is recorded in the state file after the receiver's response and before the next event is forwarded. If the
+program crashes between the response and the record, the event is forwarded again with the same id. As with an Events
+URL, receivers must detect duplicates.
 """
 
 from __future__ import annotations
@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     from causeway.tpp._generated.models import EventEntry, EventsAnswer
 
 POLL_SECONDS = 2.0
-"""How long to wait before the hub is asked for new events."""
+"""Number of seconds between requests to the hub for new events."""
 WAITS = (1.0, 5.0, 30.0)
-"""The seconds before each repeat, while the receiver fails. ``Retry-After`` extends a wait to at most twice as much."""
+"""The delays in seconds before each retry after an error response of the receiver. ``Retry-After`` extends a delay to
+at most twice its length.
+"""
 AWAY_WAITS = (1.0, 2.0, 5.0, 10.0, 30.0)
-"""The seconds before each repeat, while the hub or the receiver is away; the last one again and again."""
+"""The delays in seconds before each retry while the hub or the receiver is unreachable. The last delay is used
+repeatedly.
+"""
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 20.0
-"""How long the hub waits for an Events URL, too."""
+"""The timeouts of the connection and of the response, equal to the hub's timeouts for an Events URL."""
 BODY_BYTES = 65536
-"""Of a longer body the rest is not read."""
+"""Maximum number of bytes that are read from a response body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Reply:
     milliseconds: int = 0
     retry_after: float | None = None
     is_away: bool = False
-    """No connection was made: the receiver has not got the event."""
+    """No connection was made, so the receiver did not receive the event."""
 
     @property
     def is_good(self) -> bool:
@@ -66,7 +70,7 @@ class Reply:
 
 
 class Receiver:
-    """The program that receives the events."""
+    """The application that receives the events."""
 
     def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
         check_address(url, "--forward-to")
@@ -116,15 +120,17 @@ def read_body(answer: httpx.Response) -> None:
 
 
 def _new_client(scheme: str) -> httpx.Client:
-    """Create connections to the receiver. They do not use the hub's proxy, and trust the machine's own authorities."""
+    """Create connections to the receiver. They do not use the proxy for the hub, and trust the authorities of this
+    machine.
+    """
     verify: Any = ssl.create_default_context() if scheme == "https" else True
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     return httpx.Client(verify=verify, timeout=timeout, trust_env=False)
 
 
 class Interrupts:
-    """Handles Ctrl-C and SIGTERM. The first signal waits for the event that is being forwarded, the second does not
-    wait.
+    """Handles Ctrl-C and SIGTERM. After the first signal, the program waits for the event that is being forwarded.
+    After the second signal, it ends immediately.
     """
 
     def __init__(self) -> None:
@@ -168,7 +174,7 @@ class Listener:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
     def run(self) -> NoReturn:
-        """Forward all current and future events. Ends with a permanent error, or an interrupt."""
+        """Forward all current and future events. Stops after a permanent error or an interrupt."""
         while True:
             page = self._page()
             for entry in page.events:
@@ -179,7 +185,9 @@ class Listener:
                 _waiting.sleep(POLL_SECONDS)
 
     def resend(self, ids: Sequence[str]) -> bool:
-        """Forward events again that the hub stores for 30 days. Returns whether the receiver accepted all of them."""
+        """Forward selected events again. The hub stores events for 30 days. Returns whether the receiver accepted all
+        of them.
+        """
         found = {entry.id: entry for entry in self.tpp.events() if entry.id in ids}
         for missing in [one for one in ids if one not in found]:
             self._show(f"{missing}  the hub does not keep such an event")
@@ -207,7 +215,9 @@ class Listener:
             _waiting.sleep(wait)
 
     def _restart(self, error: CausewayError) -> bool:
-        """Return whether the hub no longer knows the position of the last run. If so, restart from the oldest event."""
+        """Return whether the hub no longer stores the last forwarded event of the previous run. If so, restart from the
+        oldest event.
+        """
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
@@ -222,8 +232,8 @@ class Listener:
     def _forward(
         self, entry: EventEntry, done: Callable[[EventEntry, Reply, int], None], *, patient: bool = True
     ) -> Reply:
-        """Forward an event until it is accepted or has failed permanently. If ``patient`` is true, wait for the
-        receiver.
+        """Forward an event until it is accepted or has failed permanently. If ``patient`` is true, wait while the
+        receiver is unreachable.
         """
         attempts, away = 0, 0
         while True:
@@ -272,7 +282,8 @@ def away_wait(failures: int) -> float:
 
 
 def retry_wait(reply: Reply, attempts: int) -> float | None:
-    """Return the seconds before an event is resent; ``None`` if it was accepted or has failed permanently.
+    """Return the seconds before an event is sent again. Return ``None`` if the event was accepted or has failed
+    permanently.
 
     Status 410 means that the receiver refuses the event permanently.
     """
@@ -283,5 +294,5 @@ def retry_wait(reply: Reply, attempts: int) -> float | None:
 
 
 def unknown_types(types: Sequence[str]) -> list[str]:
-    """Return the patterns that match no event type of this version."""
+    """Return the patterns that match no event type known to this version of the package."""
     return [pattern for pattern in types if not fnmatch.filter(EVENTS, pattern)]

@@ -1,4 +1,4 @@
-"""Models of responses and events. The documents and the tests take their members, rules and examples from these models.
+"""Models of responses and events. The documents and the tests use the members, rules and examples of these models.
 
 At run time, a response is a dictionary. Mypy checks the dictionary against its ``Answer`` type.
 """
@@ -26,9 +26,7 @@ Model = type[AnswerModel]
 
 
 def answer_of(action: Action) -> Model | None:
-    """Return the model of an action's ``data``, or of a list entry if ``data`` is a list; ``None`` if ``data`` is
-    empty.
-    """
+    """Return the model of an action's ``data`` or, for a list, of its entries. Return ``None`` if ``data`` is empty."""
     answer: Any = action.answer
     return None if answer is None else model_of(answer)
 

@@ -22,7 +22,7 @@ GIVEN_SCHEMA: Json = {
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
 BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}
-"""Names of field groups that are ignored together."""
+"""Names of field groups whose fields are ignored together."""
 
 
 # -- JSON Schema

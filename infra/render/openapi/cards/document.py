@@ -1,4 +1,6 @@
-"""Builds the card API document: one operation for all actions, and one for the simulator's actions."""
+"""Builds the card API document, which has one operation for all actions, and one operation for the simulator's
+actions.
+"""
 
 from __future__ import annotations
 

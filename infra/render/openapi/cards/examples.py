@@ -33,7 +33,7 @@ _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 _OF_HOLDER = ("holder_", "kyc_")
 _OF_DELIVERY = ("delivery_", "order_", "bulk_")
 _OF_ACTION: Mapping[str, Json] = {"getLimitsGroups": {"id": 211, "name": "Account Standard"}}
-"""Example values for an action that shares its response model with others."""
+"""Example values for an action whose response model is also used by other actions."""
 
 
 def request(action: Action) -> Json:
@@ -48,7 +48,7 @@ def request(action: Action) -> Json:
 
 
 def more_requests(action: Action) -> Mapping[str, tuple[str, Json]]:
-    """Return further examples of requests for an action, by title."""
+    """Return additional examples of requests for an action, by title."""
     if action.name != "createCard":
         return {}
     virtual = _without(request(action), *_OF_DELIVERY) | {"card_virtual": VIRTUAL}
@@ -90,7 +90,9 @@ def _data(action: Action) -> Any:
 
 
 def _members(model: Model) -> Json:
-    """Return an object of all members with examples. Requests omit ``access_level``, which every request accepts."""
+    """Return an object with the examples of all members. Requests omit ``access_level``, which every request
+    accepts.
+    """
     made: Json = {}
     for name in order_members(model):
         if name == "access_level" and not issubclass(model, AnswerModel):

@@ -68,7 +68,7 @@ def field_notation(field: FieldInfo) -> str:
 
 
 def rule_notation(rule: field_types.ValueRule) -> str:
-    """Return the type notation of a rule. Raises: LookupError, if the rule has none."""
+    """Return the type notation of a rule. Raises: LookupError, if the rule has no notation."""
     return _NOTATIONS[type(rule)](rule)
 
 

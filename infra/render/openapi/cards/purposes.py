@@ -1,4 +1,6 @@
-"""Groups of card actions, and the rules of each action: its handler's docstring, and conditions on its fields."""
+"""Groups of card actions, and the rules of each action: the docstring of its handler, and the conditions on its
+fields.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,10 @@ def group_members() -> Mapping[str, list[Action]]:
 
 
 def rules(action: Action) -> list[str]:
-    """Return the rules for an action's request, except those of individual fields, as sentences.
+    """Return the rules for an action's request as sentences. Rules for individual fields are omitted.
 
-    The list begins with the docstring of the action's handler. The docstrings of the request's checks follow the
-    conditions on fields.
+    The list begins with the docstring of the action's handler, followed by the conditions on fields and the docstrings
+    of the request's checks.
     """
     model = action.request
     further = map(_described, model.further)

@@ -30,9 +30,9 @@ Way = Literal["taken", "answered"]
 _SELF_EVIDENT = ("A whole number or a string of digits", "Printable text")
 _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _OWN = frozenset({"card_name_line_3"})
-"""Fields of blocks that each action has in a place of its own."""
+"""Fields of blocks that are listed at a different position for each action."""
 _LONGEST_INLINE = 6
-"""Value lists longer than this become separate components."""
+"""Maximum length of a value list that is listed inline. Longer lists become separate components."""
 ENVELOPE: Json = {
     "access_key": {
         "type": "string",
@@ -64,7 +64,7 @@ ENVELOPE: Json = {
         "examples": ["8b0e7a53-5e0c-4d0f-9d1e-3a7d3c1f6a20"],
     },
 }
-"""The members of every request besides its fields; ``access_level`` counts as a field."""
+"""The members that every request has in addition to its fields. ``access_level`` is treated as a field."""
 _OPTIONAL = ("request_reference_id",)
 ERROR = "ErrorResponse"
 _DUPLICATED: Json = {
@@ -215,7 +215,7 @@ class CardSchemas:
         return {"type": parts[0] if len(parts) == 1 else parts}
 
     def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
-        """Return a reference to the component of a shared value list; an empty object if the list is short."""
+        """Return a reference to the component of a shared value list. If the list is short, return an empty object."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
             return {}
@@ -229,7 +229,9 @@ class CardSchemas:
 
 
 def example(model: Model, member: str) -> Any:
-    """Return a member's own example; for a mandatory member without one, its type's example, otherwise ``None``."""
+    """Return the example of a member. A mandatory member without an example gets the example of its type; an optional
+    member gets ``None``.
+    """
     field = model.model_fields[member]
     found = member_docs.example(model, member, is_object=any(models_in(field.annotation)))
     if found is not member_docs.UNKNOWN:
@@ -240,9 +242,10 @@ def example(model: Model, member: str) -> Any:
 
 
 def order_members(model: Model) -> list[str]:
-    """Return a request's own fields, followed by the fields of shared blocks, as in the specification's tables.
+    """Return the fields of a request in the order of the specification's tables: its own fields, then those of shared
+    blocks.
 
-    If the request declares a block's field again with a new docstring, the field keeps its place in the block.
+    If the request declares a block's field again with a new docstring, the field keeps its position in the block.
     """
     if not issubclass(model, Request):
         return list(model.model_fields)
@@ -265,7 +268,7 @@ def _rule_schema(rule: ValueRule, way: Way) -> Json:
 
 
 def _without_examples(value: Any) -> Any:
-    """Remove examples at every depth, because the members have their own examples."""
+    """Remove examples at every level of a schema, because the members have separate examples."""
     if isinstance(value, list):
         return [_without_examples(each) for each in value]
     if not isinstance(value, dict):

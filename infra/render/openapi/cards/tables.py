@@ -58,12 +58,12 @@ LIST_OF: Mapping[str, str] = {
     "FeeEntryRecord.transaction_type": "Transaction types",
     "FeeEntryRecord.entry_mode_type": "Entry modes",
 }
-"""Value lists of fields that also accept a wildcard, by field or by model and field."""
+"""The value lists of fields that also accept a wildcard, by field name or by model and field name."""
 _YES = "yes"
 
 
 def status_codes() -> str:
-    """Return the table of status codes, with a column on whether the error is stored for duplicate requests."""
+    """Return the table of status codes. A column contains whether the error is stored for duplicate requests."""
     rows = [(f"`{status.value}`", status.meaning, _YES if status.is_stored else "no") for status in Status]
     return table(("Code", "Meaning", "Stored for repeats"), rows)
 

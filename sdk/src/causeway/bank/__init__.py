@@ -1,4 +1,5 @@
-"""The bank's side: ``Bank``, an ASGI application whose functions the bank writes, and ``HubClient``, for signed calls.
+"""The package for banks: ``Bank``, an ASGI application whose functions the bank implements, and ``HubClient``, for
+signed calls to the hub.
 
 Each name is imported on first use, so that the package is imported quickly.
 """

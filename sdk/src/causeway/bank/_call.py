@@ -18,9 +18,9 @@ class Webhook:
     request: str
     answer: str
     scope: str | None
-    """The scope that the consent needs."""
+    """The scope that the consent must include."""
     token: bool
-    """Whether ``X-Auth-Token`` always accompanies it."""
+    """Whether requests to the webhook always have the ``X-Auth-Token`` header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Consents:
-    """Stores consents by the part of their access token before the dot. A digest of the whole token is stored, too."""
+    """Stores consents by the part of their access token before the dot, with a digest of the whole token."""
 
     def __init__(self, storage: Storage, outbox: Outbox) -> None:
         self._storage = storage
@@ -49,7 +49,9 @@ class Consents:
         )
 
     async def find(self, token: str) -> Consent:
-        """Find the active consent of a token. A one-time consent may be used up. Raises ``ConsentNotInForce``."""
+        """Find the active consent of a token. The consent may be a one-time consent that was used. Raises
+        ``ConsentNotInForce``.
+        """
         value = await self._known(token)
         if value is None or value["ended"] or value["valid_until"] <= _waiting.now():
             raise ConsentNotInForce
@@ -80,7 +82,7 @@ class Consents:
             await self._storage.replace("consent", consent.consent_id, value, {**value, "spent": ""})
 
     async def end_by_hub(self, token: str) -> Consent | None:
-        """End a consent at the hub's request. Return ``None`` if this bank has no such token."""
+        """End a consent at the hub's request. Return ``None`` if the bank does not know the token."""
         value = await self._known(token)
         return await self._end(value["consent_id"]) if value else None
 
@@ -95,7 +97,7 @@ class Consents:
         return ended
 
     async def catch_up(self) -> list[Consent]:
-        """End the consents that an interrupted process has not reported to the hub, and return them."""
+        """End the consents whose end an interrupted process has not reported to the hub, and return them."""
         ended = []
         for consent_id in await self._outbox.pending("token_revoke"):
             value = await self._storage.get("consent", consent_id)
@@ -104,7 +106,7 @@ class Consents:
         return ended
 
     async def _end(self, consent_id: str) -> Consent | None:
-        """End a consent. Its token is deleted, and only the token's digest remains."""
+        """End a consent. The token of the consent is deleted, and only the token's digest remains."""
         while (value := await self._storage.get("consent", consent_id)) is not None:
             new = {**value, "ended": True, "access_token": ""}
             if value == new or await self._storage.replace("consent", consent_id, value, new):
@@ -128,12 +130,12 @@ def consent_of(value: Values) -> Consent:
 
 
 def id_of(token: str) -> str:
-    """Return the consent's id, which is part of its access token."""
+    """Return the id of a consent, which is part of its access token."""
     return token.partition(".")[0]
 
 
 def digest(token: str) -> str:
-    """Return the digest of a token, as it is stored."""
+    """Return the digest of a token in the form in which digests are stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 

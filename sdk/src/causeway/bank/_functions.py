@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Functions:
-    """The bank's functions by name; ``None`` if the bank does not implement a function."""
+    """The functions of a bank by name; ``None`` if the bank does not implement a function."""
 
     psu: SignIn | None = None
     accounts: ListAccounts | None = None
@@ -62,7 +62,8 @@ class Functions:
     page: ShowPage | None = None
 
     async def call(self, name: str, *arguments: object) -> Any:
-        """Call a function and return its result. Raises ``ResourceUnknown`` if the bank does not implement it.
+        """Call a function and return its result. Raises ``ResourceUnknown`` if the bank does not implement the
+        function.
 
         Coroutine functions run in the event loop, other functions in a thread.
         """

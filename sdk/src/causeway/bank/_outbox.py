@@ -24,7 +24,9 @@ CORRECTABLE = frozenset(
         "HEADERS_ERROR",
     }
 )
-"""Refusals that end when somebody corrects keys, a certificate, or the bank's record at the hub."""
+"""Error codes of refusals that can be resolved by a correction of keys, of a certificate, or of the bank's record at
+the hub.
+"""
 
 
 class Outbox:
@@ -35,7 +37,7 @@ class Outbox:
         self._hub = hub
 
     async def put(self, call: str, subject: str, **members: Any) -> None:
-        """Store a call for ``send``."""
+        """Store a call, which ``send`` will make."""
         key, new = f"{call} {subject}", {"call": call, "request_id": str(uuid.uuid4()), "members": members}
         while not await self._storage.add("call", key, new, expires_at=_waiting.now() + RETENTION_SECONDS):
             old = await self._storage.get("call", key)
@@ -43,13 +45,13 @@ class Outbox:
                 return
 
     async def pending(self, call: str) -> list[str]:
-        """Return the subjects of the pending calls of a name."""
+        """Return the subjects of the pending calls with a name."""
         return [
             key.partition(" ")[2] for key, value in (await self._storage.find("call")).items() if value["call"] == call
         ]
 
     async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
-        """Return the members of a pending call; ``None`` if the call has been completed."""
+        """Return the members of a pending call. Return ``None`` if the call has been completed."""
         value = await self._storage.get("call", f"{call} {subject}")
         return value["members"] if value else None
 
@@ -72,7 +74,9 @@ class Outbox:
 
 
 def is_final(error: CausewayError) -> bool:
-    """Return whether the hub has parsed and refused a call. Responses without the hub's code may come from a proxy."""
+    """Return whether the hub has parsed and finally refused a call. Responses without an error code of the hub may come
+    from a proxy.
+    """
     if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
         return False
     refused = error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status != HTTPStatus.TOO_MANY_REQUESTS

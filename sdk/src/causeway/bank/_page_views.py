@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("causeway")
 REQUEST_SECONDS = 1800.0
-"""How long a PSU can decide on a consent: then the hub's request expires."""
+"""Number of seconds in which a PSU can decide on a consent, until the hub's request expires."""
 FORM_BYTES = 100_000
 Form = Mapping[str, Sequence[str]]
 YES, NO = ("yes", "Yes"), ("no", "No")
@@ -41,7 +41,9 @@ ALREADY = "This was decided already."
 
 @dataclass(frozen=True, slots=True)
 class PageViews:
-    """Renders pages and processes decisions. Each page belongs to the signed-in PSU."""
+    """Renders pages and processes decisions. Each page can be used only by the signed-in PSU for whom it was
+    created.
+    """
 
     name: str
     base_url: str
@@ -87,9 +89,9 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def decide(self, request: Request) -> Response:
-        """Render the page of a secret, or process the decision on it.
+        """Render the page that a secret identifies, or process the decision on this page.
 
-        A TPP knows the confirmation address of a payment, and could send its own form to it. The address therefore only
+        A TPP knows the confirmation URL of a payment, and could send a forged form to this URL. The URL therefore only
         renders a page, whose form contains a secret.
         """
         secret = request.path_params["secret"]
@@ -240,7 +242,7 @@ class PageViews:
         return await self._message(request, refusal.text, refusal.status)
 
     async def _show_failure(self, request: Request, call: str, error: CausewayError) -> Response:
-        """Render a page for a call that the hub refused or did not respond to."""
+        """Render a page for a call that was refused by the hub or got no response."""
         log.warning("%s failed: %s", call, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
@@ -257,7 +259,9 @@ class PageViews:
     # -- the PSU
 
     async def _psu(self, request: Request) -> Any:
-        """Return the PSU's id, or a response that starts the sign-in. Raises ``ConfigurationError`` otherwise."""
+        """Return the PSU's id, or a response that starts the sign-in. Raises ``ConfigurationError`` if the bank's
+        function returns anything else.
+        """
         found = await self.functions.call("psu", request)
         if not found or not isinstance(found, str | Response):
             raise ConfigurationError("the bank's function psu returns the PSU's id, or a response")
@@ -267,7 +271,7 @@ class PageViews:
         return list(await self.functions.call("accounts", Call(psu=psu)))
 
     async def _is_for(self, value: Values, psu: str) -> bool:
-        """Return whether a page belongs to this PSU. A direct payment belongs to the PSU who decides on it."""
+        """Return whether a page may be used by this PSU. A direct payment belongs to the PSU who decides on it."""
         if value.get("psu", psu) != psu:
             return False
         if value["kind"] != "payment":
@@ -283,7 +287,7 @@ class PageViews:
 
 
 def _identifiers(accounts: Sequence[Account]) -> dict[str, list[str]]:
-    """Return all identifiers of accounts, by the members of ``consent``."""
+    """Return all identifiers of accounts, grouped by the parameters of ``HubClient.consent``."""
     found: dict[str, list[str]] = {}
     for account in accounts:
         for kind, value in identifiers(account).items():
@@ -296,7 +300,7 @@ def _label(account: Account) -> str:
 
 
 def _read_form(body: bytes) -> Form:
-    """Parse the fields of a form. Invalid UTF-8 yields an empty form, so that the PSU is asked again."""
+    """Parse the fields of a form. Invalid UTF-8 yields an empty form, so that the page is displayed again."""
     try:
         return parse_qs(body.decode(), errors="strict")
     except ValueError:

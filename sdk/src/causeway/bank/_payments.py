@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from causeway.bank.accounts import Account
 
 REPEAT_SECONDS = 86400.0
-"""How long an ``X-Request-Id`` is used for one order only."""
+"""Number of seconds for which an ``X-Request-Id`` identifies a single order."""
 PAGE_SECONDS = 86400.0
-"""How long a PSU can confirm a payment."""
+"""Number of seconds in which a PSU can confirm a payment."""
 REFUSED_TEXT = "The customer refused."
 
 
@@ -42,7 +42,7 @@ class Payments:
     async def initiate(self, kind: Kind, call: Call, digest: str) -> dict[str, Any]:
         """Respond to an order. A duplicate order gets the first response. Raises ``Refused``.
 
-        ``digest`` identifies the webhook, the token and the body.
+        ``digest`` is a digest of the webhook, the token and the body.
         """
         claim = {"digest": digest, "answer": None}
         expires_at = _waiting.now() + REPEAT_SECONDS
@@ -65,7 +65,7 @@ class Payments:
         return dict(first["answer"])
 
     async def _accept(self, kind: Kind, call: Call) -> dict[str, Any]:
-        """Accept an order, and use its one-time consent, if any."""
+        """Accept an order. If the order has a one-time consent, mark the consent as used."""
         consent = call.consent
         if consent is None or not consent.one_time:
             return await self._take(kind, call)
@@ -77,7 +77,9 @@ class Payments:
             raise
 
     async def _take(self, kind: Kind, call: Call) -> dict[str, Any]:
-        """Have the bank's function accept the order, and store the payment for the PSU to confirm."""
+        """Pass the order to the bank's function. If the function accepts the order, store the payment for the PSU's
+        confirmation.
+        """
         order = order_of(kind, call.request, call.psu, call.request_id)
         accounts = await self._debtors(call)
         payment_id = await self.functions.call("pay", order) or secrets.token_hex(8)
@@ -91,7 +93,9 @@ class Payments:
         return answer if self.version.says_status else {"status": value["status"], **answer}
 
     async def _debtors(self, call: Call) -> list[Account]:
-        """Return the approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there are none."""
+        """Return the approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there are no such
+        accounts.
+        """
         if call.consent is None:
             return []
         accounts = await approved_accounts(self.functions, call)
@@ -125,11 +129,11 @@ class Payments:
         }
 
     async def find(self, payment_id: str) -> Values | None:
-        """Find a stored payment."""
+        """Find a stored payment by its id."""
         return await self.storage.get("payment", payment_id)
 
     async def status(self, call: Call, payment_id: str) -> dict[str, Any]:
-        """Return the status of a payment of the consent's PSU. A direct payment needs no consent."""
+        """Return the status of a payment that belongs to the consent's PSU. A direct payment needs no consent."""
         found = await self.find(payment_id)
         is_direct = found is not None and found["kind"] == "direct"
         if found is None or (call.consent is None) != is_direct or (call.consent and found["psu"] != call.psu):
@@ -137,7 +141,8 @@ class Payments:
         return {"transaction_status": found["status"]}
 
     async def decide(self, payment_id: str, psu: str, account: str, confirmed: bool) -> str | None:
-        """Return the address for the browser after the PSU's decision; ``None`` while the decision is being processed.
+        """Process the PSU's decision. Return the URL to which the browser is redirected, or ``None`` while the decision
+        is being processed.
 
         ``account`` is the id of the account to pay from.
 
@@ -170,10 +175,10 @@ class Payments:
         return (self.version.statuses["confirmed"] if status is None else status), ""
 
     async def report(self, payment_id: str, status: Status, message: str = "") -> Values:
-        """Store a payment's status, and report it to the hub immediately or in a later retry.
+        """Store the status of a payment, and report it to the hub immediately or in a later retry.
 
-        A payment without the PSU's decision remains open unless the status is final.
-        Raises ``ResourceUnknown`` if the payment does not exist.
+        If the PSU has not decided, the payment remains open unless the status is final. Raises ``ResourceUnknown`` if
+        the payment does not exist.
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
         while (value := await self.find(payment_id)) is not None:
@@ -191,7 +196,7 @@ class Payments:
         return [payment_of(value) for value in claimed if value["status"] not in self.version.final_statuses]
 
     async def _claimed(self) -> list[Values]:
-        """Return the payments that a running or interrupted decision has claimed."""
+        """Return the payments that are claimed by a running or interrupted decision."""
         found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
         return [value for value in found if value is not None]
 

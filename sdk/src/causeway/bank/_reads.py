@@ -23,12 +23,12 @@ Read = Callable[[Functions, Call], Awaitable[Record]]
 
 
 async def accounts(functions: Functions, call: Call) -> Record:
-    """Return the approved accounts."""
+    """Return the accounts that the PSU approved."""
     return _record(call, "AccountsAnswer", accounts=await approved_accounts(functions, call))
 
 
 async def account(functions: Functions, call: Call) -> Record:
-    """Return one account."""
+    """Return an approved account."""
     return _record(call, "AccountAnswer", account=await _account(functions, call, call.request))
 
 
@@ -93,7 +93,7 @@ READS: Mapping[str, Read] = {
     "transactions": transactions,
     "funds": funds,
 }
-"""What answers each webhook, by the name in ``Version.paths``."""
+"""The functions that respond to webhooks, by the name of the webhook in ``Version.paths``."""
 
 
 def _version(call: Call) -> str:
@@ -102,7 +102,7 @@ def _version(call: Call) -> str:
 
 
 def _record(call: Call, name: str, **members: Any) -> Record:
-    """Create a record of the call's version."""
+    """Create a record of the given class in the call's version."""
     version = _version(call)
     return load(f"models_{version.lower()}.{name}{version}")(**members)
 
@@ -125,13 +125,13 @@ async def _account(functions: Functions, call: Call, named: Any) -> Account:
 
 
 def _lists(found: TransactionsV2, booking_status: str) -> dict[str, Sequence[TransactionV2]]:
-    """Return the lists that the request selects."""
+    """Return the lists of transactions that the request selects."""
     every = {"booked": found.booked or (), "pending": found.pending or ()}
     return {name: rows for name, rows in every.items() if booking_status in ("both", name)}
 
 
 def _within(rows: Sequence[TransactionV2], request: Any) -> list[TransactionV2]:
-    """Return the rows in the requested period. Rows without a booking date are in every period."""
+    """Return the rows in the requested period. Rows without a booking date are always included."""
     return [row for row in rows if _is_within(row.transaction_amount.booking_date, request)]
 
 
@@ -155,19 +155,23 @@ def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
 
 
 def _page_key(request: Any, start: int, last: TransactionV2) -> str:
-    """Return the key of the next page. It identifies the last row, whose position may change in the meantime."""
+    """Return the key of the next page. The key identifies the last row of the page, because positions may change
+    between requests.
+    """
     text = _json.dumps([_query(request), start, last.transaction_id])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _query(request: Any) -> str:
-    """Return a text that identifies a query, without the page."""
+    """Return a text that identifies a query, except for its page."""
     of = [request.account_id, request.booking_status, str(request.date_from), str(request.date_to)]
     return hashlib.sha256(_json.dumps(of).encode()).hexdigest()[:16]
 
 
 def _start(rows: Sequence[tuple[str, TransactionV2]], request: Any) -> int:
-    """Return the index of the page's first row. Raises ``BadRequest`` if the page key is for another request."""
+    """Return the index of the first row of the page. Raises ``BadRequest`` if the page key belongs to a different
+    request.
+    """
     if request.page_key is None:
         return 0
     try:

@@ -1,4 +1,4 @@
-"""The differences between the versions of the bank protocol, as data."""
+"""Describes the differences between the versions of the bank protocol as data."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Version:
     final_statuses: frozenset[int] | frozenset[str]
     status_paths: frozenset[str]
     account_id: str
-    """The attribute of an account with the bank's identifier."""
+    """The name of the attribute that contains the bank's identifier of an account."""
     says_status: bool
-    """Whether every answer has ``status``: ``success`` or ``error``."""
+    """Whether every response has the member ``status`` with the value ``success`` or ``error``."""
 
     def error_body(self, refused: Refused, request_id: str) -> dict[str, Any]:
         """Return the body of a refusal."""
@@ -87,7 +87,7 @@ VERSION_2 = Version(
 
 
 def version_of(number: int) -> Version:
-    """Return the version with a number. Raises ``ConfigurationError``."""
+    """Return the protocol version with the given number. Raises ``ConfigurationError`` if there is no such version."""
     for version in (VERSION_1, VERSION_2):
         if version.number == number:
             return version

@@ -1,4 +1,4 @@
-"""Webhooks of the hub: authentication, parsing, consent lookup, and responses in the format of the version."""
+"""Handles webhooks of the hub: authentication, parsing, consent lookup, and responses in the format of the version."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Webhooks:
     payments: Payments
 
     async def respond(self, request: Request) -> Response:
-        """Respond to any ``POST`` request outside the pages."""
+        """Respond to any ``POST`` request that is not for a page."""
         path = f"/{request.path_params['path']}"
         known = path if path in self.version.webhooks else "an unknown webhook"
         headers: dict[str, str] = {}
@@ -72,8 +72,8 @@ class Webhooks:
         return Response(_json.dumps(body), status, headers, media_type="application/json")
 
     def _success(self, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the success status: to all responses of version 1, and to the response of ``revoke_token`` in both
-        versions.
+        """Add the success status to a response. All responses of version 1 have it, and in the two versions the
+        response of ``revoke_token``.
         """
         says_status = self.version.says_status or path == self.version.paths["revoke"]
         return {"status": "success", **members} if says_status else dict(members)
@@ -150,7 +150,7 @@ class Webhooks:
 
 
 def _read(webhook: Webhook, body: bytes) -> Record:
-    """Parse a body to its record. Raises ``BadRequest``."""
+    """Parse a request body and return its record. Raises ``BadRequest``."""
     try:
         return load(webhook.request).from_json(_json.loads(body))
     except RecordError as error:
@@ -160,6 +160,6 @@ def _read(webhook: Webhook, body: bytes) -> Record:
 
 
 def _digest(path: str, token: str, body: bytes) -> str:
-    """Compute the digest of an order. The same id with a different digest is a different order."""
+    """Compute the digest of an order. Two orders with the same id but different digests are different orders."""
     parts = (path.encode(), token.encode("utf-8", "surrogateescape"), body)
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()

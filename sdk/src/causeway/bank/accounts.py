@@ -1,4 +1,4 @@
-"""The type of an account in either version."""
+"""The type of an account in version 1 or version 2."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from causeway.bank._generated.models_v1 import AccountV1
 from causeway.bank._generated.models_v2 import AccountReferenceV2
 
 Account = AccountV1 | AccountReferenceV2
-"""What the function ``accounts`` lists."""
+"""The type of the accounts that the function ``accounts`` returns."""

@@ -1,4 +1,4 @@
-"""A bank as an ASGI application. The bank implements its functions."""
+"""A bank as an ASGI application whose functions the bank implements."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
-"""How often calls that the hub has not answered are made again."""
+"""Number of seconds between retries of calls that the hub has not answered."""
 REPORTED = Retries(waits=(0.5,))
-"""Of calls that are made again later: the PSU does not wait for a hub that is away."""
+"""The retries of status reports. They are few, so that the PSU does not wait for an unavailable hub; failed reports are
+sent later.
+"""
 F = TypeVar("F", bound=Callable[..., Any])
 SignIn = TypeVar("SignIn", bound="_functions.SignIn")
 ListAccounts = TypeVar("ListAccounts", bound="_functions.ListAccounts")
@@ -59,11 +61,11 @@ ShowPage = TypeVar("ShowPage", bound="_functions.ShowPage")
 class Bank:
     """A bank of version 1 or 2. Serve the object itself: ``uvicorn bank:bank``.
 
-    Functions are registered with decorators (``@bank.accounts``). Coroutine functions run in the event loop, others in
-    threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are mandatory. The
-    webhooks of missing functions are refused as unknown.
+    Functions are registered with decorators (``@bank.accounts``). Coroutine functions run in the event loop, all other
+    functions run in threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are
+    mandatory. Webhooks whose function is missing are refused as unknown.
 
-    ``hub`` is the bank's ``HubClient``, ``storage`` has consents and payments.
+    ``hub`` is the bank's ``HubClient``, and ``storage`` contains consents and payments.
     """
 
     def __init__(
@@ -82,20 +84,24 @@ class Bank:
         http_client: httpx.AsyncClient | None = None,
         retries: Retries | None = None,
     ) -> None:
-        """Register ``base_url`` as the bank's domain and ``base_url`` + ``consent_path`` as its Authorization URL.
+        """Create the application. Register ``base_url`` with the hub as the bank's domain, and ``base_url`` +
+        ``consent_path`` as its Authorization URL.
 
         Args:
-            version: the version of the banks' protocol, 1 or 2.
-            hub: the hub's address for banks.
-            api_key: the key that both sides send. During its rotation, all accepted keys: the first is sent.
-            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
-            base_url: the bank's address, without a slash at its end.
+            version: the version of the bank protocol, 1 or 2.
+            hub: the hub's URL for banks.
+            api_key: the API key that the bank and the hub send. During a key rotation, a list of all accepted keys; the
+            first key is sent.
+            private_key: an RSA key in PEM format, or a ``Signer``; the operator of the hub registers the public key.
+            base_url: the bank's URL, without a trailing slash.
             name: the bank's name on its pages.
-            storage: stores consents and payments; by default in memory, for trials.
-            template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; or fill in ``page``.
+            storage: stores consents and payments; by default in memory, for tests.
+            template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; alternatively, implement
+            ``page``.
             consent_path: the path of the page to which the hub sends PSUs.
-            routes: other addresses of the bank.
-            http_client: for calls to the hub, with a client certificate for example. It is not closed.
+            routes: additional routes of the application.
+            http_client: the HTTP client for calls to the hub, for example with a client certificate. The application
+            does not close it.
             retries: the retries of failed calls to the hub; by default 3.
         """
         from causeway.bank.signatures import HubKeys
@@ -153,11 +159,11 @@ class Bank:
 
     @property
     def version(self) -> int:
-        """The version of the banks' protocol."""
+        """The version of the bank protocol."""
         return self.hub.version.number
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI application. Raises ``ConfigurationError`` if a mandatory function is missing."""
+        """Handle an ASGI request. Raises ``ConfigurationError`` if a mandatory function is missing."""
         if scope["type"] != "lifespan":  # where the server is told, as a failed start
             self._check()
         await self._app(scope, receive, send)
@@ -191,7 +197,7 @@ class Bank:
     # -- what the bank does by itself
 
     async def send_pending(self) -> None:
-        """Make the calls that the hub has not answered. The served application does this every 30 seconds."""
+        """Make the calls that the hub has not answered. The running application does this every 30 seconds."""
         await self._payments.catch_up()
         for ended in await self._consents.catch_up():
             if self._functions.revoked is not None:
@@ -199,20 +205,21 @@ class Bank:
         await self._outbox.send()
 
     async def report_status(self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2) -> None:
-        """Store and report a later status of a payment. Raises ``ResourceUnknown`` if there is no such payment."""
+        """Store and report a new status of a payment. Raises ``ResourceUnknown`` if there is no such payment."""
         if await self._payments.find(payment_id) is None:
             raise ResourceUnknown
         await self._payments.report(payment_id, status)
 
     async def undecided_payments(self) -> list[Payment]:
-        """Return confirmed payments with an unknown outcome: ``confirmed`` failed, is running, or was interrupted.
+        """Return the confirmed payments whose outcome is unknown: ``confirmed`` has failed, is running, or was
+        interrupted.
 
-        Compare them with the bank's books, and report their statuses.
+        Compare the payments with the bank's books, and report their statuses.
         """
         return await self._payments.undecided()
 
     async def find_payment(self, payment_id: str) -> Payment | None:
-        """Return the accepted payment with an id, or ``None``."""
+        """Return the accepted payment with the given id, or ``None`` if there is no such payment."""
         value = await self._payments.find(payment_id)
         return payment_of(value) if value else None
 
@@ -221,7 +228,7 @@ class Bank:
         return await self._consents.of(psu)
 
     async def end_consent(self, psu: str, consent_id: str) -> bool:
-        """End a consent at the PSU's request, and notify the hub. Returns whether it was active."""
+        """End a consent at the PSU's request, and notify the hub. Returns whether the consent was active."""
         return await self._consents.end_by_psu(psu, consent_id) is not None
 
     # -- functions to fill in
@@ -236,7 +243,7 @@ class Bank:
     def accounts(self, function: ListAccounts) -> ListAccounts:
         """``(call: Call) -> list[AccountV1] | list[AccountReferenceV2]``: all accounts of the PSU.
 
-        The consent page offers them; the application answers with those that the PSU approved.
+        The consent page displays these accounts. Responses to the hub contain only the accounts that the PSU approved.
         """
         return self._fill("accounts", function)
 
@@ -247,8 +254,9 @@ class Bank:
     def payments(self, function: ListPayments) -> ListPayments:
         """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: an account's payments.
 
-        A list has all payments, newest first, and is then paged. A ``PaymentsAnswerV1`` is the page requested by
-        ``call.request``. An amount is negative for debits. Version 1 only.
+        A returned list must contain all payments, newest first; the application divides the list into pages. A returned
+        ``PaymentsAnswerV1`` must be the page requested by ``call.request``. An amount is negative for debits. Version 1
+        only.
         """
         return self._fill("payments", function)
 
@@ -257,11 +265,11 @@ class Bank:
         return self._fill("payment", function)
 
     def transactions(self, function: ListTransactions) -> ListTransactions:
-        """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``:
-        an account's transactions.
+        """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``: an account's
+        transactions.
 
-        ``TransactionsV2`` has all transactions, newest first, and is then filtered and paged. A
-        ``TransactionsAnswerV2`` is the page requested by ``call.request``. Version 2 only.
+        A returned ``TransactionsV2`` must contain all transactions, newest first; the application filters and pages
+        them. A returned ``TransactionsAnswerV2`` must be the page requested by ``call.request``. Version 2 only.
         """
         return self._fill("transactions", function)
 
@@ -274,25 +282,28 @@ class Bank:
     def pay(self, function: Pay) -> Pay:
         """``(order: Order) -> str | None``: accept a payment order, or refuse it by raising ``Refused``.
 
-        Refuse an order above the balance, or in a currency other than the account's.
+        Refuse an order whose amount exceeds the balance, or whose currency differs from the account's currency.
 
-        Return the payment's id if the bank assigns ids; otherwise, the application creates one. No money moves
-        before the PSU confirms the payment. This function is called once per order.
+        Return the payment's id if the bank assigns ids; otherwise, the application creates one. No money moves before
+        the PSU confirms the payment. This function is called once per order.
         """
         return self._fill("pay", function)
 
     def confirmed(self, function: Confirmed) -> Confirmed:
         """``(payment: Payment) -> PaymentStatusV1 | PaymentStatusV2 | None``: book a confirmed payment.
 
-        The returned status is reported to the hub; by default, the payment counts as executed.
+        The returned status is reported to the hub. If the function returns ``None``, the payment is considered
+        executed.
 
         The function is called once per payment. If it raises ``Refused``, the payment is rejected. After any other
-        error, the payment remains undecided until ``report_status``.
+        error, the payment remains undecided until ``report_status`` is called.
         """
         return self._fill("confirmed", function)
 
     def revoked(self, function: Revoked) -> Revoked:
-        """``(consent: Consent) -> None``: handle the end of a consent. It may be called again for the same consent."""
+        """``(consent: Consent) -> None``: handle the end of a consent. The function may be called more than once for
+        the same consent.
+        """
         return self._fill("revoked", function)
 
     def page(self, function: ShowPage) -> ShowPage:

@@ -1,4 +1,4 @@
-"""A bank's calls to the hub: signed, and retried with the same ``X-Request-Id`` and body."""
+"""Makes a bank's calls to the hub. Calls are signed, and retried with the same ``X-Request-Id`` and body."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ GATEWAY_FAILED = frozenset({502, 503, 504})
 class HubClient:
     """Makes a bank's calls. All methods raise ``HubError``, ``ConnectionLost`` or ``UnexpectedAnswer``.
 
-    A call is retried after a lost connection or answer, after 429, a proxy's page or its 502 to 504, and when the hub
-    reports that its storage was unavailable. A retry has the same id and body, so the hub processes the call once.
+    A call is retried after a lost connection or response, after status 429, and after a response of a proxy, for
+    example with status 502 to 504. It is also retried if the hub reports that the hub's storage was unavailable. A
+    retry has the same id and body, so the hub processes the call only once.
     """
 
     def __init__(
@@ -52,11 +53,11 @@ class HubClient:
         """Create a client without sending a request. Raises ``ConfigurationError`` if an argument is invalid.
 
         Args:
-            hub: the hub's address for banks.
-            version: the version of the banks' protocol, 1 or 2.
-            api_key: the key by which the hub knows the bank.
-            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
-            http_client: replaces this package's connections, for a client certificate or a proxy.
+            hub: the hub's URL for banks.
+            version: the version of the bank protocol, 1 or 2.
+            api_key: the API key that identifies the bank to the hub.
+            private_key: an RSA key in PEM format, or a ``Signer``; the operator of the hub registers the public key.
+            http_client: a custom HTTP client, for example with a client certificate or a proxy.
             retries: the retries of failed calls; by default 3.
         """
         import httpx  # with the keys' library the slowest imports: a program without a client does without them
@@ -89,9 +90,9 @@ class HubClient:
         await self.client.aclose()
 
     async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
-        """Get the authorization request behind a PSU's arrival at the bank's Authorization URL.
+        """Get the authorization request with which a PSU arrived at the bank's Authorization URL.
 
-        ``request_url`` is the complete URL at which the PSU arrived, with its query.
+        ``request_url`` is the complete URL at which the PSU arrived, including the query.
         """
         found: InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2 = await self.call(
             "init_authorization", request_url=request_url
@@ -108,11 +109,12 @@ class HubClient:
         account_numbers: Sequence[str] | None = None,
         request_id: str | None = None,
     ) -> SaveConsentAnswerV1 | SaveConsentAnswerV2:
-        """Save the PSU's consent. The answer has the token, and the callback URL for the PSU.
+        """Save the PSU's consent. The response contains the access token, and the callback URL to which the PSU is
+        redirected.
 
-        ``request_url`` is that of ``init_authorization``. ``scopes`` are the scopes that the PSU approved.
-        ``account_ids``, ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With
-        the same ``request_id`` (a UUID), a consent is saved once.
+        ``request_url`` is the ``request_url`` passed to ``init_authorization``. ``scopes`` are the scopes that the PSU
+        approved. ``account_ids``, ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved
+        accounts. A repeated call with the same ``request_id`` (a UUID) saves the consent only once.
         """
         found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
             "consent",
@@ -138,7 +140,9 @@ class HubClient:
     async def consents_status(
         self, *, access_tokens: Sequence[str] | None = None, consent_ids: Sequence[str] | None = None
     ) -> ConsentStatesAnswerV1 | ConsentStatesAnswerV2:
-        """Get the states of 1 to 100 consents after an outage, consents given by token first."""
+        """Get the states of 1 to 100 consents after an outage. The response first lists the consents that were
+        identified by token.
+        """
         found: ConsentStatesAnswerV1 | ConsentStatesAnswerV2 = await self.call(
             "consents_status", access_tokens=access_tokens, consent_ids=consent_ids
         )
@@ -153,7 +157,7 @@ class HubClient:
         )
 
     async def call(self, name: str, *, request_id: str | None = None, **members: Any) -> Any:
-        """Make a call, and return the record of its answer. ``members`` are the members of its request."""
+        """Make a call, and return the record of the response. ``members`` are the members of the request."""
         call = self.version.calls.get(name)
         if call is None:
             raise ConfigurationError(f"version {self.version.number} has no call {name}")
@@ -212,7 +216,7 @@ class HubClient:
 
 
 def _members(response: httpx.Response) -> Mapping[str, Any] | None:
-    """Return the JSON object of a response; empty if there is none."""
+    """Return the JSON object of a response. Return an empty object if the body is not a JSON object."""
     try:
         data = _json.loads(response.content)
     except ValueError:
@@ -221,7 +225,7 @@ def _members(response: httpx.Response) -> Mapping[str, Any] | None:
 
 
 def read_error(response: httpx.Response, request_id: str) -> HubError:
-    """Parse the error of a refusal in the format of either version."""
+    """Parse the error of a refusal in the format of version 1 or 2."""
     members = _members(response) or {}
     more = members.get("additionalErrors")
     return HubError(
@@ -235,7 +239,9 @@ def read_error(response: httpx.Response, request_id: str) -> HubError:
 
 
 def may_be_repeated(error: HubError | ConnectionLost | UnexpectedAnswer) -> bool:
-    """Return whether a retry can succeed: the hub may not have processed the call, or its storage was unavailable."""
+    """Return whether a retry can succeed: the hub may not have processed the call, or the hub's storage was
+    unavailable.
+    """
     if not isinstance(error, HubError):
         return True
     if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -1,4 +1,4 @@
-"""The pages on which a PSU decides. A bank can replace them by a template or a function."""
+"""The pages on which a PSU decides. A bank can replace the pages with a template or a function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ TEMPLATE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     "<title>{bank}</title><h1>{title}</h1>\n{content}</html>\n"
 )
-"""``{bank}`` is the bank's name, ``{title}`` what the page asks, ``{content}`` its text and form. All are escaped."""
+"""The default template: ``{bank}`` is the bank's name, ``{title}`` the question or message, and ``{content}`` the text
+and form. All values are escaped.
+"""
 PLACEHOLDER = re.compile("{(bank|title|content)}")
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
@@ -21,7 +23,9 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Headers of every page: its address is a secret, and it must not be shown in another page."""
+"""The headers of every page. They keep the secret in the page's URL from other sites, and prevent other pages from
+embedding the page.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +33,33 @@ class Choice:
     """A checkbox of the form, or one of several radio buttons."""
 
     name: str
-    """The field that it sends."""
+    """The name of the form field."""
     value: str
-    """The value that it sends if it is chosen."""
+    """The value of the form field if the choice is selected."""
     label: str
-    """What the PSU reads."""
+    """The label that the PSU sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The content of a page. A page without buttons is a message. Escape all texts."""
+    """The content of a page. A page without buttons is a message. Escape all texts before you insert them into HTML."""
 
     bank: str
     """The bank's name."""
     title: str
-    """What the page asks or says."""
+    """The question or message of the page."""
     lines: tuple[str, ...] = ()
     """The paragraphs below the title."""
     action: str = ""
-    """The address to which the form is sent by ``POST``, with ``decision`` (the value of a button) and the choices."""
+    """The URL to which the form is sent by ``POST``. The form has the field ``decision`` with the value of a button,
+    and the selected choices.
+    """
     choices: tuple[Choice, ...] = ()
-    """What the PSU chooses from, such as accounts."""
+    """The choices that the page offers to the PSU, such as accounts."""
     chooses_one: bool = False
-    """Whether exactly one of the choices is made: by radio buttons instead of checkboxes."""
+    """Whether exactly one choice can be selected. If true, the page has radio buttons instead of checkboxes."""
     buttons: tuple[tuple[str, str], ...] = ()
-    """Value and label of each button: ``yes``, ``no``, …"""
+    """The value and label of each button, for example with the values ``yes`` and ``no``."""
     status: int = 200
     """The HTTP status of the page."""
 

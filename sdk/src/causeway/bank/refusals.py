@@ -1,7 +1,7 @@
-"""A bank's refusals. The application writes the body of the error in the form of its version.
+"""The refusals that a bank's functions can raise. The application sends the error in the format of the bank's version.
 
-Only ``ConsentNotInForce`` tells a TPP that the PSU must authorize again. All other refusals report the bank's code and
-text. Text is for people, and contains no secret.
+After ``ConsentNotInForce``, the PSU must authorize the TPP again. All other refusals pass the bank's code and text to
+the TPP. The text is for people, and must not contain secrets.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A refusal. With the bank's own code: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
+    """A refusal. To use a code of the bank: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
 
-    A refused payment must not exist at the bank. The hub considers a status below 500 as certain, except 408, 409 and
-    425. ``retry_after`` is in seconds.
+    A refused payment must not exist at the bank. The hub considers the refusal certain if the status is below 500,
+    except for 408, 409 and 425. ``retry_after`` is in seconds.
     """
 
     status = 400
@@ -42,13 +42,13 @@ class Refused(Exception):
 
 
 class BadRequest(Refused):
-    """The request is not as in the reference."""
+    """The request does not match the API reference."""
 
     text = "the request is not as in the reference"
 
 
 class WrongCredentials(Refused):
-    """The API key is missing or wrong."""
+    """The API key is missing or incorrect."""
 
     status, code_v1, code_v2, text = 401, 4200, "WRONG_CREDENTIALS", "X-Api-Key is missing or wrong"
 
@@ -60,19 +60,19 @@ class WrongSignature(Refused):
 
 
 class RequestIdInvalid(Refused):
-    """``X-Request-Id`` is missing or no UUID."""
+    """``X-Request-Id`` is missing or is not a UUID."""
 
     status, code_v1, code_v2, text = 401, 4204, "REQUEST_ID_NOT_UUID", "X-Request-Id is missing or no UUID"
 
 
 class RequestIdUsed(Refused):
-    """``X-Request-Id`` was used for another order."""
+    """``X-Request-Id`` was already used for a different order."""
 
     code_v2, text = "HEADERS_ERROR", "this X-Request-Id was used for another order"
 
 
 class StillRunning(Refused):
-    """The same order is being processed: its outcome is not known yet."""
+    """The same order is still being processed, and its outcome is not known yet."""
 
     status, code_v2, text = 409, "HEADERS_ERROR", "this order is being processed"
 
@@ -96,7 +96,7 @@ class ResourceUnknown(Refused):
 
 
 class AccountUnknown(ResourceUnknown):
-    """The PSU has no such account, or did not approve it."""
+    """The PSU has no such account, or the PSU did not approve the account."""
 
     text = "the PSU approved no such account"
 
@@ -114,7 +114,9 @@ class PaymentDeclined(Refused):
 
 
 class OutOfService(Refused):
-    """The bank is out of service for ``retry_after`` seconds. The outcome of a payment is then unknown."""
+    """The bank is out of service for ``retry_after`` seconds. If the refused call was a payment, its outcome is
+    unknown.
+    """
 
     status, code_v1, code_v2, text = 503, 5103, "OUT_OF_SERVICE", "this bank is out of service"
 

@@ -1,4 +1,4 @@
-"""Signatures between bank and hub: RSASSA-PKCS1-v1_5 with SHA-256 over the exact body, in Base64."""
+"""Signatures of messages between a bank and the hub: RSASSA-PKCS1-v1_5 with SHA-256 over the exact body, in Base64."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from causeway._user_agent import user_agent
 from causeway.errors import ConfigurationError, ConnectionLost
 
 FRESH_SECONDS = 60.0
-"""How long the hub's keys may be cached."""
+"""Number of seconds for which the hub's keys may be cached."""
 PAUSE_SECONDS = 1.0
-"""Wrong signatures cause the keys to be fetched at most this often."""
+"""Minimum number of seconds between two fetches of the keys that are caused by invalid signatures."""
 FETCH_WAITS = Retries(waits=(0.1, 0.4))
 FETCH_SECONDS = 5.0
-"""All attempts together are shorter than the hub waits for the answer to a webhook."""
+"""The timeout of one attempt to fetch the keys, in seconds. All attempts together take less time than the hub waits for
+the response to a webhook.
+"""
 SMALLEST_KEY = 2048
 PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 
@@ -40,9 +42,9 @@ class Signer:
     """Signs a bank's requests and responses."""
 
     def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
-        """``private_key`` is the bank's RSA key in PEM, decrypted with ``password``.
+        """Load ``private_key``, the bank's RSA key in PEM format, and decrypt it with ``password``.
 
-        Raises ``ConfigurationError`` if it is not an RSA key, or has less than 2048 bits.
+        Raises ``ConfigurationError`` if the key is not an RSA key, or has less than 2048 bits.
         """
         text = private_key.encode() if isinstance(private_key, str) else private_key
         try:
@@ -58,11 +60,11 @@ class Signer:
 
     @property
     def key_id(self) -> str:
-        """The key's id for the hub and its operator."""
+        """The id that the hub and its operator use for the key."""
         return key_id(self._key.public_key())
 
     def sign(self, body: bytes) -> str:
-        """Return the ``X-Signature`` header of a body."""
+        """Return the value of the ``X-Signature`` header for a body."""
         return base64.b64encode(self._key.sign(body, PKCS1v15(), SHA256())).decode()
 
 
@@ -70,7 +72,7 @@ class HubKeys:
     """The hub's published keys, cached for a minute."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
-        """``url`` is the hub's address for banks, followed by ``/bank/public_key``."""
+        """Create a cache for the keys at ``url``, which is the hub's URL for banks followed by ``/bank/public_key``."""
         self._client = client
         self._url = url
         self._keys: tuple[RSAPublicKey, ...] = ()
@@ -78,16 +80,16 @@ class HubKeys:
         self._lock = asyncio.Lock()
 
     async def verify(self, body: bytes, signature: str) -> bool:
-        """Return whether the hub signed exactly this body. Fetches the keys again before it refuses a signature.
+        """Return whether the hub signed exactly this body. Before a signature is refused, the keys are fetched again.
 
-        Raises ``ConnectionLost`` if they cannot be fetched.
+        Raises ``ConnectionLost`` if the keys cannot be fetched.
         """
         if await self._update(FRESH_SECONDS) and verify(self._keys, body, signature):
             return True
         return await self._update(PAUSE_SECONDS) and verify(self._keys, body, signature)
 
     async def _update(self, oldest: float) -> bool:
-        """Fetch the keys again if they are at least ``oldest`` seconds old."""
+        """Fetch the keys again if the cached keys are at least ``oldest`` seconds old."""
         async with self._lock:
             if _waiting.now() - self._fetched >= oldest:
                 self._keys = await self._fetch()
@@ -122,7 +124,7 @@ class HubKeys:
 
 
 def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:
-    """Return the RSA keys in a text with any number of public keys in PEM."""
+    """Return the RSA keys in a text that contains any number of public keys in PEM format."""
     for pem in PEM.findall(pems):
         key = load_pem_public_key(pem)
         if isinstance(key, RSAPublicKey):

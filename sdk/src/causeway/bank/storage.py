@@ -8,12 +8,13 @@ from typing import Any, Protocol
 from causeway import _waiting
 
 Values = Mapping[str, Any]
-"""A stored value: what JSON can express. That of a consent contains its access token: encrypt it."""
+"""A stored value, which must be JSON data. The value of a consent contains the access token and should be encrypted."""
 SWEEP_SECONDS = 60.0
 
 
 class Storage(Protocol):
-    """A table with the key (``kind``, ``key``). Each method is one atomic step, also between processes.
+    """A table with the key (``kind``, ``key``). Each method is one atomic operation, even if several processes use the
+    storage.
 
     Kinds are ``consent``, ``order``, ``payment``, ``undecided``, ``page`` and ``call``.
     """
@@ -28,10 +29,12 @@ class Storage(Protocol):
         """Return the value of a key."""
 
     async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
-        """Replace the value if it still equals ``old``. ``None`` deletes the value. Returns whether it was replaced."""
+        """Replace the value if it still equals ``old``. If the new value is ``None``, delete the value. Returns whether
+        the stored value was changed.
+        """
 
     async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
-        """Find all values of a kind and an owner, by key, oldest first."""
+        """Find all values of a kind that belong to an owner. Returns the values by key, oldest first."""
 
 
 class MemoryStorage:

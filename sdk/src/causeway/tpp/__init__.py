@@ -1,4 +1,4 @@
-"""The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.
+"""The client for third-party providers: ``Tpp``, and ``AsyncTpp``, which has the same methods as coroutines.
 
 Each name is imported on first use, so that the package is imported quickly.
 """

@@ -1,4 +1,4 @@
-"""The parameters of an authorization request, and of the callback."""
+"""Builds the parameters of an authorization request, and checks the parameters of the callback."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def authorization_members(
 
 
 def code_of_callback(url: str, *, state: str, issuer: str) -> str:
-    """Return the code in the callback address.
+    """Return the authorization code in the callback URL.
 
     Raises ``ForgedCallback`` if the state or issuer differs (RFC 9207), and ``ConsentRefused`` if there is no code.
     """
@@ -60,5 +60,5 @@ def code_of_callback(url: str, *, state: str, issuer: str) -> str:
 
 
 def _is_same(found: str, expected: str) -> bool:
-    """Return whether a value equals the expected value; false if no value is expected."""
+    """Return whether a value equals the expected value. If no value is expected, return false."""
     return expected != "" and hmac.compare_digest(found.encode(), expected.encode())

@@ -1,4 +1,4 @@
-"""The definition of one call of the TPP API."""
+"""Defines the calls of the TPP API."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The definition of a call."""
+    """The definition of a call in the TPP API."""
 
     operation: str
-    """The document's name of the call."""
+    """The id of the operation in the OpenAPI document."""
     method: str
     path: str
-    """The path, with members such as ``{bic}``."""
+    """The path of the call, with parameters such as ``{bic}``."""
     query: tuple[str, ...] = ()
-    """The names of its query parameters."""
+    """The names of the query parameters."""
     answers: tuple[str, ...] = ()
-    """The classes that an answer can have, as ``module.Class``; at most one for each version."""
+    """The possible classes of a response, as ``module.Class``; at most one class for each version."""
     form: bool = False
-    """An OAuth endpoint: the client's credentials may stand in the body."""
+    """Whether the call is an OAuth endpoint that accepts the client's credentials in the body."""
     bearer: bool = False
-    """An access token can authorize it."""
+    """Whether the call can be authorized with an access token."""
     client: bool = False
-    """The client's own credentials can authorize it."""
+    """Whether the call can be authorized with the client's credentials."""
     dpop: bool = False
-    """It takes a proof of possession of the client's key (RFC 9449)."""
+    """Whether the call accepts a proof of possession of the client's key (RFC 9449)."""
     psu: bool = False
-    """It takes the headers about the PSU."""
+    """Whether the call accepts headers with data about the PSU."""
     deferrable: bool = False
-    """It can be deferred with ``Prefer: respond-async``."""
+    """Whether the call can be deferred with ``Prefer: respond-async``."""
     idempotency_key: bool = False
-    """It is a payment."""
+    """Whether the call is a payment, which has an Idempotency-Key."""
 
     def read(self, data: Any, version: int | None = None) -> Any:
-        """Create the record of a response's JSON.
+        """Create a record from the JSON of a response.
 
         If there are several classes, the bank's ``version`` selects one. Without a version, the first class is used
         whose mandatory members are all present. Raises ``RecordError`` if the JSON does not match.
@@ -53,7 +53,7 @@ class Call:
 
 @functools.cache
 def load(name: str) -> type[Record]:
-    """Import the class ``module.Class``. Its module is imported when the first answer needs it."""
+    """Import the class ``module.Class``. The module is imported only when a response needs the class."""
     module, _, attribute = name.rpartition(".")
     found: type[Record] = getattr(importlib.import_module(f"causeway.tpp._generated.{module}"), attribute)
     return found

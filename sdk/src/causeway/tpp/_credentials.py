@@ -1,4 +1,4 @@
-"""Client authentication: a secret, a signed assertion, a key for DPoP, or the connection's certificate."""
+"""Client authentication: a secret, a signed assertion, a DPoP key, or a TLS client certificate."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class ClientAssertion(Protocol):
-    """Signs assertions (``private_key_jwt``, RFC 7523), like ``PrivateKeyJwt``."""
+    """The interface of objects that sign assertions (``private_key_jwt``, RFC 7523), such as ``PrivateKeyJwt``."""
 
     def sign(self, client_id: str, audience: str, now: float) -> str:
         """Create an assertion for one request. ``now`` is in Unix seconds."""
 
 
 class ProofKey(Protocol):
-    """Signs DPoP proofs (RFC 9449), like ``DpopKey``."""
+    """The interface of objects that sign DPoP proofs (RFC 9449), such as ``DpopKey``."""
 
     @property
     def thumbprint(self) -> str:
-        """The key's thumbprint (RFC 7638), base64url."""
+        """The thumbprint of the key (RFC 7638) in base64url."""
 
     def prove(self, method: str, url: str, now: float, *, access_token: str | None, nonce: str | None) -> str:
-        """Create a proof for one request. ``url`` has no query, ``now`` is in Unix seconds."""
+        """Create a proof for one request. ``url`` has no query, and ``now`` is in Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Credentials:
     def headers(
         self, call: Call, url: str, bearer: Tokens | None, now: float, *, issuer: str, nonce: str | None
     ) -> dict[str, str]:
-        """Return the headers that authorize one attempt of a call."""
+        """Return the headers that authorize one attempt at a call."""
         if not (call.client or call.bearer):
             return {}
         headers = {"X-Api-Key": self.client_id}
@@ -60,7 +60,7 @@ class Credentials:
         return headers
 
     def form(self, call: Call, now: float, *, issuer: str) -> dict[str, str]:
-        """Return the members of an OAuth endpoint's body that authorize one attempt."""
+        """Return the members of the request body that authorize one attempt at a call to an OAuth endpoint."""
         if not call.form:
             return {}
         if self.assertion is None or self.client_secret is not None:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 Algorithm = Literal["ES256", "PS256", "EdDSA"]
 KeyMaterial = str | bytes | Mapping[str, Any]
-"""A private key: PEM, or a JSON Web Key as text or parsed."""
+"""A private key in PEM format, or a JSON Web Key as JSON text or as a mapping."""
 RSA_BITS = 2048
 KINDS: Mapping[str, tuple[Algorithm, str, frozenset[str]]] = {
     "EC": ("ES256", "P-256", frozenset({"ES256"})),
     "RSA": ("PS256", "", frozenset({"PS256"})),
     "OKP": ("EdDSA", "Ed25519", frozenset({"EdDSA", "Ed25519"})),
 }
-"""By type: the algorithm, the curve, and what the member ``alg`` may say."""
+"""The algorithm, the curve, and the permitted values of the member ``alg``, by type of key."""
 MEMBERS = ("kty", "crv", "x", "y", "d", "n", "e", "p", "q", "dp", "dq", "qi")
 UNFIT = "the hub accepts RSA keys of 2048 bits or more, P-256 and Ed25519"
 
 
 class SigningKey:
-    """A private key for signatures that the hub accepts. No error and no ``repr`` contains it."""
+    """A private key for signatures that the hub accepts. The key is never part of an error message or a ``repr``."""
 
     def __init__(self, key: KeyMaterial, password: str | bytes | None = None) -> None:
         _joserfc()
@@ -80,7 +80,9 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 
 
 def write_key(path: str | os.PathLike[str], members: Mapping[str, Any]) -> None:
-    """Write a new file that only its owner can read. An existing file, perhaps a key's only copy, is not replaced."""
+    """Write a key to a new file that only its owner can read. An existing file is not replaced, because it may contain
+    the only copy of a key.
+    """
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
@@ -150,7 +152,7 @@ def _check_bits(bits: int) -> None:
 
 
 def _modulus_bits(modulus: object) -> int:
-    """Return the number of bits of a number in base64url; 0 if it is not a number."""
+    """Return the bit length of a number in base64url. Return 0 if the text is not a number."""
     try:
         return int.from_bytes(base64.urlsafe_b64decode(f"{modulus}===")).bit_length()
     except ValueError:
@@ -163,7 +165,7 @@ def _kid(members: Mapping[str, Any]) -> str | None:
 
 
 def _check(members: Mapping[str, Any]) -> Algorithm:
-    """Return the algorithm of a key. Raises ``ConfigurationError`` if the hub does not accept it."""
+    """Return the algorithm of a key. Raises ``ConfigurationError`` if the hub does not accept the key."""
     if "keys" in members:
         raise ConfigurationError("pass one private key, not a set of keys")
     kind = str(members.get("kty"))
@@ -197,7 +199,9 @@ def _import(members: Mapping[str, Any]) -> Key:
 
 
 def _rules() -> JWSRegistry:
-    """Return joserfc's rules without the limit on headers, which contain a key, and without its warning about EdDSA."""
+    """Return joserfc's rules without the size limit of headers, because headers contain a key, and without the warning
+    about EdDSA.
+    """
     from joserfc.jws import JWSRegistry
 
     class _Rules(JWSRegistry):
@@ -211,7 +215,7 @@ def _rules() -> JWSRegistry:
 
 
 def _joserfc() -> ModuleType:
-    """Import joserfc. Raises ``ConfigurationError`` without the extra."""
+    """Import joserfc. Raises ``ConfigurationError`` if the extra ``crypto`` is not installed."""
     try:
         import cryptography  # noqa: F401
         import joserfc

@@ -1,4 +1,4 @@
-"""One request, its attempts, and their errors."""
+"""A request to the hub, with its attempts and errors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 Error = TypeVar("Error", bound=errors.ApiError)
 STILL_RUNNING = 409
-"""A payment's first request with this key has no outcome yet."""
+"""The status if the first payment request with an Idempotency-Key has no outcome yet."""
 NOT_EXECUTED = frozenset({"not_sent", "refused_by_bank"})
-"""The reason codes of a payment that the bank does not have. Of all others, also later ones, it may have it."""
+"""The reason codes of payments that the bank has not received or has refused. With any other code, including future
+codes, the bank may have the payment.
+"""
 PSU_MUST_RETURN = "must authorize again"
-"""The title of a bank's failure says so if the bank no longer accepts the consent."""
+"""The text in the error title that means that the bank no longer accepts the consent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call with its arguments. All attempts have the same ids and the same body."""
+    """A call with its arguments. All attempts at a request have the same ids and the same body."""
 
     call: Call
     kind: Kind
@@ -40,12 +42,12 @@ class Request:
 
     @property
     def request_id(self) -> str:
-        """The X-Request-Id."""
+        """The X-Request-Id of the request."""
         return self.headers["X-Request-Id"]
 
     @property
     def is_unattended(self) -> bool:
-        """Return whether the request is a read without the PSU. A bank may limit these reads to four a day."""
+        """Return whether the request is a read without the PSU. A bank may limit such reads to four per day."""
         return self.call.psu and self.call.method == "GET" and "PSU-IP-Address" not in self.headers
 
 
@@ -62,7 +64,9 @@ def build_request(
     request_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Request:
-    """Build a request. ``None`` arguments are omitted. Raises ``ConfigurationError`` if the body is not exact."""
+    """Build a request. ``None`` arguments are omitted. Raises ``ConfigurationError`` if the body cannot be represented
+    exactly in JSON.
+    """
     headers = {"X-Request-Id": str(uuid.uuid4()) if request_id is None else request_id, "Accept": "application/json"}
     if psu is not None:
         headers |= psu_headers(psu)
@@ -99,7 +103,7 @@ def psu_headers(psu: Psu) -> dict[str, str]:
 
 
 def body_text(body: Record | Mapping[str, Any]) -> str:
-    """Serialise a body to JSON. Raises ``ConfigurationError`` for a float, ``NaN``, or half of a surrogate pair."""
+    """Serialise a body to JSON. Raises ``ConfigurationError`` for a float, ``NaN``, or an unpaired surrogate."""
     try:
         members = _without_none(body) if isinstance(body, Mapping) else body.to_json()
         text = _json.dumps(members)
@@ -114,12 +118,12 @@ class Attempt:
     """The result of one attempt."""
 
     outcome: int | str
-    """The status, or ``not_sent`` or ``lost``."""
+    """The HTTP status, or ``not_sent`` or ``lost``."""
     data: Any = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     retry_after: float | None = None
     reason: str = ""
-    """Why no usable answer came."""
+    """The reason why the attempt got no usable response."""
 
     @property
     def succeeded(self) -> bool:
@@ -137,17 +141,17 @@ class Attempt:
         return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
-        """Return a text in a body; empty if the text is missing."""
+        """Return a string member of the response body. Return an empty text if the member is missing."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
 
     @property
     def is_failed_bank(self) -> bool:
-        """Return whether the bank failed, and the hub specifies no time for a retry."""
+        """Return whether the bank failed and the hub specifies no time for a retry."""
         return self.outcome == 502 and self.member("code") != "" and self.retry_after is None
 
     def may_be_repeated(self, kind: Kind) -> bool:
-        """Return whether the same request may be resent and may get a different response."""
+        """Return whether the same request may be sent again, because it may get a different response."""
         if (SERVER_FAILED if self.server_failed else self.outcome) not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
@@ -162,7 +166,9 @@ def read_answer(request: Request, attempt: Attempt, version: int | None = None) 
 
 
 def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.CausewayError:
-    """Return the error of a request's last attempt. ``lost`` means that an earlier attempt may have been executed."""
+    """Return the error for the last attempt at a request. ``lost`` means that the hub may have executed an earlier
+    attempt.
+    """
     if request.kind == "payment" and payment_is_unknown(attempt, lost=lost):
         return unknown_outcome(request, attempt)
     if isinstance(attempt.outcome, str):
@@ -179,8 +185,8 @@ def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.Causew
 def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
     """Return whether the bank may have a payment, although the TPP has no usable response.
 
-    After a lost answer, 401 and 403 are inconclusive, because the hub checks the bearer before the key's outcome. An
-    answer without the hub's code is from a proxy, and also inconclusive.
+    After a lost response, 401 and 403 are inconclusive, because the hub checks the access token before the
+    Idempotency-Key. A response without an error code of the hub comes from a proxy, and is also inconclusive.
     """
     if attempt.succeeded or attempt.is_lost or attempt.outcome == STILL_RUNNING:
         return True
@@ -188,7 +194,7 @@ def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
 
 
 def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
-    """Return the error of a payment with an unknown outcome, with all data needed to determine it."""
+    """Return the error for a payment with an unknown outcome. The error has all data needed to query the outcome."""
     error = api_error(errors.OutcomeUnknown, request, attempt)
     error.order_id = request.request_id
     error.idempotency_key = request.headers["Idempotency-Key"]
@@ -196,7 +202,7 @@ def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown
 
 
 def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError:
-    """Return the error of a request without a response."""
+    """Return the error for a request that got no response."""
     message = f"{request.call.operation}: {attempt.reason} (request {request.request_id})"
     if request.kind == "code" and attempt.outcome == LOST:
         return errors.ConnectionLost(message, advice="Ask the PSU to authorize again: the code may be used up.")
@@ -206,7 +212,7 @@ def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError
 
 
 def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
-    """Return the class of a refusal or a failure."""
+    """Return the error class for a refusal or a failure."""
     if PSU_MUST_RETURN in attempt.member("title") or attempt.member("error") == "invalid_grant":
         return errors.AuthorizationEnded
     if attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt):
@@ -219,23 +225,23 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
 
 
 def is_temporary(error: errors.CausewayError) -> bool:
-    """Return whether a failure of the network, a bank, the hub or a proxy may end without action by the program."""
+    """Return whether a failure of the network, a bank, the hub or a proxy may end without action by the application."""
     return not isinstance(error, errors.ApiError) or error.status >= 500 or error.status == 429
 
 
 def proof_refused(attempt: Attempt) -> bool:
-    """Return whether the hub refused the DPoP proof, not the token."""
+    """Return whether the hub refused the DPoP proof and not the token."""
     return "dpop" in challenge_of(attempt).partition("error=")[2].lower()
 
 
 def challenge_of(attempt: Attempt) -> str:
-    """Return the challenge of a refusal. Behind API Gateway, the header has a different name."""
+    """Return the authentication challenge of a refusal. Behind API Gateway, the header has a different name."""
     headers = attempt.headers
     return headers.get("www-authenticate") or headers.get("x-amzn-remapped-www-authenticate", "")
 
 
 def nonce_demanded(attempt: Attempt) -> bool:
-    """Return whether the proof needs the nonce of this response (RFC 9449 section 8)."""
+    """Return whether the hub requires a proof with the nonce in this response (RFC 9449 section 8)."""
     return (
         attempt.member("error") == "use_dpop_nonce"
         or "use_dpop_nonce" in challenge_of(attempt)

@@ -14,7 +14,7 @@ PAID_V2 = {"ACSC", "ACCC"}
 
 
 def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
-    """Return whether a payment's status is final: executed, rejected, cancelled, or not known at the bank."""
+    """Return whether the status of a payment is final: executed, rejected, cancelled, or unknown to the bank."""
     from causeway.tpp._generated.models import AskedStatus, ReportedStatus
 
     if status.outcome == "not_accepted":
@@ -29,7 +29,7 @@ def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool
 
 
 def is_paid(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
-    """Whether the bank has executed the payment: status 4 in version 1, ``ACSC`` or ``ACCC`` in version 2."""
+    """Return whether the bank has executed the payment: status 4 in version 1, ``ACSC`` or ``ACCC`` in version 2."""
     from causeway.tpp._generated.models import AskedStatus, ReportedStatus
 
     match status:

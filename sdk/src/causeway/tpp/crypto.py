@@ -16,16 +16,16 @@ from causeway.errors import ConfigurationError
 from causeway.tpp._keys import Algorithm, KeyMaterial, SigningKey, generate_members, read_key, write_key
 
 LONGEST_LIFETIME = 300.0
-"""The most seconds that the hub lets an assertion live."""
+"""Maximum lifetime of an assertion, in seconds, that the hub accepts."""
 
 
 class PrivateKeyJwt:
     """Signs a client's assertions (``private_key_jwt``, RFC 7523): ``Tpp(…, assertion=PrivateKeyJwt.load("key.pem"))``.
 
-    ``key`` is a private key in PEM, decrypted with ``password``, or a JSON Web Key. ``kid`` identifies it among the
-    client's keys, by default that of the JSON Web Key. Without a ``kid``, the hub tries all keys. ``lifetime`` is the
-    validity of an assertion in seconds, up to 300. Each assertion is used for one request. Raises
-    ``ConfigurationError`` if the hub does not accept such a key.
+    ``key`` is a private key in PEM format, decrypted with ``password``, or a JSON Web Key. ``kid`` identifies the key
+    among the client's keys; the default is the ``kid`` of the JSON Web Key. Without a ``kid``, the hub tries all keys.
+    ``lifetime`` is the validity of an assertion in seconds, up to 300. Each assertion is used for one request. Raises
+    ``ConfigurationError`` if the hub does not accept this type of key.
     """
 
     def __init__(
@@ -39,7 +39,9 @@ class PrivateKeyJwt:
 
     @classmethod
     def generate(cls, algorithm: Algorithm = "ES256", *, lifetime: float = 60.0) -> Self:
-        """Generate a key with its thumbprint as ``kid``. ``save`` it, and give ``jwks`` to the hub's operator."""
+        """Generate a key with its thumbprint as ``kid``. Store the key with ``save``, and send ``jwks`` to the hub's
+        operator.
+        """
         members = generate_members(algorithm)
         return cls(members, kid=SigningKey(members, None).thumbprint, lifetime=lifetime)
 
@@ -52,11 +54,11 @@ class PrivateKeyJwt:
         password: str | bytes | None = None,
         lifetime: float = 60.0,
     ) -> Self:
-        """Load the key in a file: PEM, or a JSON Web Key as written by ``save``."""
+        """Load a key from a file that contains PEM or a JSON Web Key as written by ``save``."""
         return cls(read_key(path), kid=kid, password=password, lifetime=lifetime)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the private key to a new file, as a JSON Web Key that only its owner can read."""
+        """Write the private key as a JSON Web Key to a new file that only its owner can read."""
         write_key(path, {**self._key.private, **self._named})
 
     def __repr__(self) -> str:
@@ -92,9 +94,9 @@ class PrivateKeyJwt:
 class DpopKey:
     """Signs DPoP proofs (RFC 9449), which bind a client's tokens to a key: ``Tpp(…, dpop=DpopKey.load("dpop.json"))``.
 
-    Tokens are useless without this key, so ``save`` a generated key with the tokens. The refresh token of a client
-    without a secret or key needs the same key, too. ``key`` is a private key in PEM or a JSON Web Key. Raises
-    ``ConfigurationError`` if the hub does not accept such a key.
+    Access tokens cannot be used without this key, so store a generated key together with the tokens. For a client
+    without a secret or an assertion key, the refresh token is also bound to the key. ``key`` is a private key in PEM
+    format or a JSON Web Key. Raises ``ConfigurationError`` if the hub does not accept this type of key.
     """
 
     def __init__(self, key: KeyMaterial, *, password: str | bytes | None = None) -> None:
@@ -102,16 +104,16 @@ class DpopKey:
 
     @classmethod
     def generate(cls, algorithm: Algorithm = "ES256") -> Self:
-        """Generate a key."""
+        """Generate a new key for DPoP proofs."""
         return cls(generate_members(algorithm))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, password: str | bytes | None = None) -> Self:
-        """Load the key in a file: PEM, or a JSON Web Key as written by ``save``."""
+        """Load a key from a file that contains PEM or a JSON Web Key as written by ``save``."""
         return cls(read_key(path), password=password)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the private key to a new file, as a JSON Web Key that only its owner can read."""
+        """Write the private key as a JSON Web Key to a new file that only its owner can read."""
         write_key(path, self._key.private)
 
     def __repr__(self) -> str:
@@ -124,11 +126,13 @@ class DpopKey:
 
     @property
     def thumbprint(self) -> str:
-        """The key's thumbprint (RFC 7638), base64url: ``cnf.jkt`` of the tokens bound to the key."""
+        """The thumbprint of the key (RFC 7638) in base64url, equal to ``cnf.jkt`` of the tokens that are bound to the
+        key.
+        """
         return self._key.thumbprint
 
     def prove(self, method: str, url: str, now: float, *, access_token: str | None, nonce: str | None) -> str:
-        """Create a proof for one request. ``url`` has no query, ``now`` is in Unix seconds."""
+        """Create a proof for one request. ``url`` has no query, and ``now`` is in Unix seconds."""
         claims: dict[str, Any] = {"jti": secrets.token_urlsafe(24), "htm": method, "htu": url, "iat": int(now)}
         if access_token is not None:
             claims["ath"] = _base64url(hashlib.sha256(access_token.encode()).digest())

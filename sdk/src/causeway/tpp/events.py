@@ -1,4 +1,4 @@
-"""Events: verification of the hub's signatures (Standard Webhooks), and parsing into dataclasses."""
+"""Verifies the hub's signatures of events (Standard Webhooks), and parses events into dataclasses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from causeway.errors import ConfigurationError, InvalidEvent
 from causeway.tpp._generated.event_models import EVENTS, KnownEvent
 
 TOLERANCE = 300.0
-"""Seconds. Older and later events are refused, so that nobody can replay them."""
+"""Maximum difference in seconds between an event's timestamp and the current time. Other events are refused, to prevent
+replays.
+"""
 SECONDS = re.compile("[0-9]{1,15}")
 PREFIX = "whsec_"
 
@@ -29,13 +31,13 @@ class UnknownEvent(Record):
     type: str
     """The event type."""
     timestamp: datetime
-    """When the event occurred."""
+    """The time at which the event occurred."""
     data: Mapping[str, Any]
-    """The event data, as it came."""
+    """The event data in the received form."""
 
 
 Event = KnownEvent | UnknownEvent
-"""An event of any type. Match the classes that you handle, and let the others pass."""
+"""An event of any type. Match the classes that you handle, and ignore all other classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,13 @@ class ReceivedEvent:
     id: str
     """The event's id. The hub may send an event more than once, always with the same id."""
     event: Event
-    """The event, in the class of its type."""
+    """The event, as an instance of the class for its type."""
 
 
 def parse_event(body: str | bytes) -> Event:
-    """Parse the event in a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if it is not an event."""
+    """Parse the event in a body, for example the body of an ``EventEntry``. Raises ``InvalidEvent`` if the body is not
+    an event.
+    """
     try:
         data = _json.loads(body)
         kind = EVENTS.get(str(data["type"]), UnknownEvent)
@@ -59,10 +63,12 @@ def parse_event(body: str | bytes) -> Event:
 
 
 class EventVerifier:
-    """Verifies requests to the client's Events URL."""
+    """Verifies the requests that the hub sends to the client's Events URL."""
 
     def __init__(self, secret: str | Sequence[str]) -> None:
-        """Create a verifier with the secret of the Events URL, ``whsec_…``. During a rotation, pass both secrets."""
+        """Create a verifier with the secret of the Events URL (``whsec_…``). During a rotation, pass the old and the
+        new secret.
+        """
         secrets = [secret] if isinstance(secret, str) else secret
         self._keys = [secret_key(text) for text in secrets]
         if not self._keys:
@@ -71,8 +77,9 @@ class EventVerifier:
     def verify(self, headers: Mapping[str, str], body: str | bytes) -> ReceivedEvent:
         """Verify and parse the event of a request. ``body`` is the raw text.
 
-        Raises ``InvalidEvent`` if a header is missing, the event is more than five minutes old or early, no signature
-        is valid, or the body is not an event. In this case, return 400, otherwise 204 after storing the event.
+        Raises ``InvalidEvent`` if a header is missing, the timestamp differs from the current time by more than five
+        minutes, no signature is valid, or the body is not an event. After this error, return status 400. Otherwise,
+        store the event and return status 204.
         """
         found = {name.lower(): value for name, value in headers.items()}
         try:
@@ -89,12 +96,14 @@ class EventVerifier:
 
 
 def sign(secret: str, event_id: str, timestamp: int, body: str | bytes) -> str:
-    """Return the ``webhook-signature`` of an event, as created by the hub, for receiver tests and forwarding."""
+    """Return the value of the ``webhook-signature`` header for an event, as the hub creates it. Used to test receivers
+    and to forward events.
+    """
     return _signature(secret_key(secret), event_id, str(timestamp), body)
 
 
 def secret_key(secret: str) -> bytes:
-    """Return the key in a secret. Raises ``ConfigurationError`` if the secret is invalid."""
+    """Return the key that a secret contains. Raises ``ConfigurationError`` if the secret is invalid."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except ValueError:

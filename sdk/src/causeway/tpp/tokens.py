@@ -15,31 +15,33 @@ if TYPE_CHECKING:
     from causeway.tpp._generated.models import TokenAnswer
 
 MARGIN = timedelta(seconds=60)
-"""An access token is refreshed this long before it expires."""
+"""The time before the expiry of an access token at which the token is refreshed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens(Record):
-    """A consent's tokens for storage. ``Tokens.from_json`` reads the result of ``to_json()``. Encrypt them."""
+    """The tokens of a consent, which can be stored with ``to_json()`` and read with ``Tokens.from_json``. Encrypt
+    stored tokens.
+    """
 
     access_token: str = field(repr=False)
-    """Authorizes calls until ``expires_at``."""
+    """The token that authorizes calls until ``expires_at``."""
     refresh_token: str = field(repr=False)
-    """Exchanged for the next pair of tokens, once."""
+    """The token that can be exchanged once for the next pair of tokens."""
     token_type: Literal["Bearer", "DPoP"] = "Bearer"  # noqa: S105 - the name of a scheme
-    """``DPoP`` if the tokens are bound to a key."""
+    """The type of the access token, which is ``DPoP`` if the tokens are bound to a key."""
     expires_at: datetime
-    """When the access token expires."""
+    """The time at which the access token expires."""
     scope: str
     """The scopes of the consent, separated by spaces."""
     consent_id: str
-    """The hub's id of the consent."""
+    """The consent's id at the hub."""
     valid_until: datetime
     """The end of the consent."""
 
     @classmethod
     def of(cls, answer: TokenAnswer, asked_at: float) -> Tokens:
-        """Return the tokens of an answer to a request sent at ``asked_at`` (Unix seconds)."""
+        """Return the tokens in the response to a request that was sent at ``asked_at`` (Unix seconds)."""
         return cls(
             access_token=answer.access_token,
             refresh_token=answer.refresh_token,
@@ -52,11 +54,13 @@ class Tokens(Record):
 
     @property
     def version(self) -> int:
-        """The version of the bank's protocol, 1 or 2. A consent has the scopes of one version."""
+        """The version of the bank protocol, 1 or 2, to which the consent's scopes belong."""
         return 1 if calls.SCOPES_V1.intersection(self.scope.split()) else 2
 
     def is_due(self, now: float) -> bool:
-        """Return whether the access token should be refreshed before its next use. False at the consent's end."""
+        """Return whether the access token should be refreshed before its next use. Return false if the token expires at
+        the end of the consent.
+        """
         return utc(now) >= self.expires_at - MARGIN and self.expires_at < self.valid_until
 
     def has_expired(self, now: float) -> bool:
@@ -65,7 +69,9 @@ class Tokens(Record):
 
 
 OnRefresh = Callable[[Tokens], object]
-"""Gets each new pair of tokens before it is used, and stores it. For the asynchronous client it may be a coroutine
-function. If it fails, its error is raised by the call that needed the tokens. It must not use the consent itself."""
+"""A callback that stores each new pair of tokens before the tokens are used. The asynchronous client also accepts a
+coroutine function. If the callback fails, the call that needed the tokens raises the callback's error. The callback
+must not use the consent.
+"""
 Reload = Callable[[], Tokens | Awaitable[Tokens]]
-"""Returns the stored ``Tokens``. For the asynchronous client it may be a coroutine function."""
+"""A callback that returns the stored ``Tokens``. The asynchronous client also accepts a coroutine function."""

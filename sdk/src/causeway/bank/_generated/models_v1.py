@@ -651,11 +651,11 @@ class TotalV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookErrorV1(Record):
-    """An error from a bank; the service passes code and message on to the TPP."""
+    """An error from a bank. The service relays the code and the message to the TPP."""
 
     status: Literal["error"] = "error"
     """Always `error`."""
     error_code: Any = None
-    """The bank's own code. The bank's own code, or one of this protocol's."""
+    """The bank's error code. The bank's own code, or one of this protocol's."""
     message: str | None = None
     """A description of the error for people."""

@@ -701,12 +701,12 @@ class WebhookAdditionalErrorV2(Record):
     title: str | None = None
     """A description of the error for people; its wording may change."""
     details: str | None = None
-    """The location of the error, for people; its wording may change."""
+    """A description, for people, of the error's location; its wording may change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookErrorV2(Record):
-    """An error from a bank; the service passes code and title on to the TPP."""
+    """An error from a bank. The service relays the code and the title to the TPP."""
 
     NAMES: ClassVar[Mapping[str, str]] = {"request_id": "requestId", "additional_errors": "additionalErrors"}
 
@@ -715,8 +715,8 @@ class WebhookErrorV2(Record):
     title: str | None = None
     """A description of the error for people; its wording may change."""
     timestamp: str
-    """When the error occurred."""
+    """The time of the error."""
     request_id: str | None = None
-    """The request's X-Request-Id, or a generated one."""
+    """The X-Request-Id of the request, or a generated id."""
     additional_errors: tuple[WebhookAdditionalErrorV2, ...] | None = None
     """The individual errors, at most 50."""

@@ -1,4 +1,4 @@
-"""The shared parts of clients and consents: responses, deferred calls, and the status of payments."""
+"""The common base of clients and consents: responses, deferred calls, and the status of payments."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from causeway.tpp._generated.psu import Psu
 
 DEFERRED_SECONDS = 330.0
-"""A deferred call has its outcome five minutes after its acceptance."""
+"""Maximum number of seconds to wait for the outcome of a deferred call. The hub determines the outcome within five
+minutes.
+"""
 POLL_SECONDS = 1.5
-"""How long to wait before a deferred call is asked for again."""
+"""Number of seconds between requests for the state of a deferred call."""
 
 
 class AsyncCaller:
-    """Makes calls, either as the client alone or with a consent's access token."""
+    """Makes calls, either with only the client's credentials or with the access token of a consent."""
 
     async def _send(self, request: Request) -> Attempt:
         raise NotImplementedError
@@ -56,9 +58,10 @@ class AsyncCaller:
             await _waiting.async_sleep(POLL_SECONDS)
 
     async def deferred(self, request_id: str) -> AcceptedRequest:
-        """Get the state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
+        """Get the state of a deferred call (``GET /tpp/requests/{request_id}``), with the response if the call is
+        complete.
 
-        Calls with ``prefer_async=True`` wait automatically. Use this method after an interruption of the program.
+        Calls with ``prefer_async=True`` wait automatically. Use this method after the application was interrupted.
         """
         answer: AcceptedRequest = await self._fetch(build_request(calls.REQUESTS, path={"request_id": request_id}))
         return answer
@@ -72,11 +75,12 @@ class AsyncCaller:
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """Get the status of a payment (``GET /tpp/payment_status``), by its id or by its order's X-Request-Id.
+        """Get the status of a payment (``GET /tpp/payment_status``), by the payment id or by the X-Request-Id of the
+        order.
 
         Banks of version 1 return ``ReportedStatus``, banks of version 2 ``AskedStatus``. ``OrderWithoutPayment``
-        describes an order whose payment id is unknown. A consent queries the payments of its bank; the client alone
-        queries a direct payment, with its ``bic``.
+        describes an order whose payment id is unknown. Use a consent to query payments at the bank of the consent. Use
+        the client to query a direct payment, and pass its ``bic``.
         """
         query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
         request = build_request(calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
@@ -91,10 +95,10 @@ class AsyncCaller:
         bic: str | None = None,
         timeout: float = 600.0,
     ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """Poll for the final status of a payment until the PSU has decided, for at most ``timeout`` seconds.
+        """Poll for the final status of a payment, which requires the PSU's decision, for at most ``timeout`` seconds.
 
-        ``causeway.tpp.is_paid(status)`` is true if the money leaves the account. Raises ``WaitTimeout`` with the last
-        status. Temporary failures of the bank, the hub or the network do not end the wait.
+        ``causeway.tpp.is_paid(status)`` is true if the account is debited. Raises ``WaitTimeout`` with the last status.
+        Temporary failures of the bank, the hub or the network do not end the wait.
         """
         deadline, pause = _waiting.now() + timeout, 1.0
         last: ReportedStatus | AskedStatus | OrderWithoutPayment | errors.CausewayError

@@ -1,4 +1,4 @@
-"""Refreshes the tokens of a consent in time, once for all callers, without losing tokens."""
+"""Refreshes the tokens of a consent before they expire, once for all concurrent callers, without losing tokens."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class AsyncTokenRefresher:
         """Refresh the tokens, unless a different caller has refreshed them since they were ``used``.
 
         Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first passed to ``on_refresh``.
-        If it fails, its error is raised, and the next call passes the same tokens again. All waiting callers get the
-        error of a failed refresh. A refresh continues if the caller is cancelled, because a refresh token whose answer
-        is lost becomes invalid after a minute.
+        If ``on_refresh`` fails, its error is raised, and the next call passes the same tokens again. All waiting
+        callers get the error of a failed refresh. A refresh continues if the caller is cancelled, because a refresh
+        token whose response is lost becomes invalid after a minute.
         """
         return await _waiting.async_complete(self._renew, used, self._failures)
 
@@ -70,11 +70,13 @@ class AsyncTokenRefresher:
             return None if self.tokens is used else self.tokens
 
     def _needs_refresh(self, used: Tokens) -> bool:
-        """Return whether no newer tokens are available, or the newer tokens are also about to expire."""
+        """Return whether no newer tokens are available, or the newer tokens will also expire soon."""
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     async def _adopt_stored(self) -> None:
-        """Use the stored tokens if another process has refreshed them. Keep the current tokens if they are newer."""
+        """Use the stored tokens if a different process has refreshed them. If the current tokens are newer, use the
+        current tokens.
+        """
         if self._reload is None:
             return
         stored = await _waiting.async_call(self._reload)

@@ -1,4 +1,4 @@
-"""Sends requests to the hub, and retries them if their kind permits retries."""
+"""Sends requests to the hub, and retries a request if its kind of call permits retries."""
 
 from __future__ import annotations
 
@@ -31,19 +31,23 @@ log = logging.getLogger("causeway")
 CONNECT_SECONDS = 5.0
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 UNATTENDED_REPEATS = 1
-"""How often a read without the PSU is repeated that failed at the bank: banks count each attempt of the day."""
+"""Maximum number of retries of a read without the PSU that failed at the bank. The number is low, because each attempt
+counts towards the bank's daily limit.
+"""
 RUNNING_SECONDS = 45.0
-"""How long to wait for the outcome of a payment that is still being sent. After 30 seconds the hub tells it."""
+"""Maximum number of seconds to wait for the outcome of a payment that is still being sent. The hub reports the outcome
+after 30 seconds.
+"""
 
 
 class AsyncSession(Protocol):
-    """Provides requests with an access token."""
+    """An interface that provides access tokens for requests."""
 
     async def bearer(self) -> Tokens:
         """Return the current tokens."""
 
     async def renew(self, used: Tokens) -> Tokens | None:
-        """Return newer tokens than the refused tokens; ``None`` if there are none."""
+        """Return newer tokens than the refused tokens. Return ``None`` if there are no newer tokens."""
 
 
 @dataclass
@@ -59,7 +63,7 @@ class Progress:
 
 
 class AsyncTransport:
-    """One client's connections to one hub."""
+    """The connections of one client to one hub."""
 
     def __init__(
         self,
@@ -107,7 +111,7 @@ class AsyncTransport:
     async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
-        """Return whether an immediate retry may succeed, because an old token or nonce was replaced."""
+        """Return whether an immediate retry may succeed because an expired token or nonce was replaced."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
             return True
@@ -124,7 +128,7 @@ class AsyncTransport:
         return renewed is not None
 
     def _wait(self, request: Request, attempt: Attempt, progress: Progress) -> float | None:
-        """Return the seconds before the next attempt; ``None`` after the last attempt."""
+        """Return the number of seconds before the next attempt. Return ``None`` after the last attempt."""
         elapsed = _waiting.now() - progress.started
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
             return attempt.retry_after if elapsed + attempt.retry_after < RUNNING_SECONDS else None
@@ -169,13 +173,15 @@ class AsyncTransport:
         )
 
     async def _issuer_for(self, request: Request) -> str:
-        """Return the hub's issuer, which signed assertions contain; empty if the request needs no issuer."""
+        """Return the hub's issuer, which signed assertions must contain. Return an empty text if the request needs no
+        issuer.
+        """
         if self.credentials.assertion is None or not request.call.client:
             return ""
         return await self.issuer()
 
     async def issuer(self) -> str:
-        """Return the issuer in the hub's metadata, which is fetched once."""
+        """Return the issuer in the hub's metadata. The metadata is fetched only once."""
         if not self._issuer:
             request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
             metadata = await self.send(request)
@@ -186,7 +192,7 @@ class AsyncTransport:
 
 
 def read(response: httpx.Response) -> Attempt:
-    """Parse a response. A success response without JSON is treated as damaged."""
+    """Parse a response. A success response that is not JSON is treated as damaged."""
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)

@@ -73,7 +73,9 @@ class AskedStatus(Record):
     transactions accepted, others not yet.
     """
     outcome: Literal["unknown", "not_accepted"] | None = None
-    """Present while it is unknown whether the bank has the payment, or once the bank said that it does not."""
+    """Present while it is unknown whether the bank has the payment, and after the bank has stated that the
+    payment does not exist.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,7 +394,7 @@ class PushedAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushedMembersForm(Record):
-    """`POST /oauth/par`: the parameters of an authorization request, and the client's credentials."""
+    """The body of `POST /oauth/par`: the parameters of an authorization request, and the client's credentials."""
 
     client_id: str | None = None
     """The Client ID, if no header contains it; at most 64 characters."""

@@ -47,11 +47,13 @@ if TYPE_CHECKING:
 
 
 class Tpp(Caller):
-    """One client of the hub. Use one object for the whole program; it is safe for concurrent use.
+    """A client of the hub. Use one object for the whole application; the object is safe for concurrent use.
 
-    A client has one of: a secret, a signing key, or a TLS certificate in ``http_client``. A public client has none.
+    A client authenticates with one of the following: a secret, a signing key, or a TLS certificate in ``http_client``.
+    A public client has no credentials.
 
-    Errors are those of ``causeway.errors``. The object is a context manager; ``close`` closes its connections.
+    The methods raise the errors in ``causeway.errors``. The object is a context manager; ``close`` closes its
+    connections.
     """
 
     def __init__(
@@ -69,14 +71,15 @@ class Tpp(Caller):
         """Create a client without sending a request. Raises ``ConfigurationError`` if an argument is invalid.
 
         Args:
-            base_url: the hub's address, with ``https://``.
+            base_url: the hub's URL, with ``https://``.
             client_id: the client's id.
             client_secret: the client's secret.
             assertion: the client's signing key, such as a ``PrivateKeyJwt``, instead of a secret.
             dpop: the key to which the client's tokens are bound, such as a ``DpopKey``.
             retries: the retries of failed calls; by default 3.
-            timeout: the timeout of an answer in seconds. The hub waits up to 20 s for a bank.
-            http_client: replaces this package's connections, for a proxy or certificates. Its timeouts are not used.
+            timeout: the timeout of a response in seconds. The hub waits up to 20 s for a bank.
+            http_client: a custom HTTP client, for example with a proxy or certificates. The timeouts of this HTTP
+            client are ignored.
         """
         from causeway.tpp._generated.sync.transport import Transport
 
@@ -126,9 +129,10 @@ class Tpp(Caller):
         ``bic`` identifies the bank. ``scopes`` are scopes of the bank's version. ``redirect_uri`` is one of the
         client's Callback URLs, by default the first. ``consent_type`` is ``reusable`` by default.
 
-        The callback contains ``state``, which must be new each time. By default, the hub creates it. ``code_verifier``
-        (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production requires. Store it with the
-        state, and pass it to ``redeem``. A request whose response was lost is retried only without your own ``state``.
+        The callback contains ``state``, which must be a new value for each authorization. By default, the hub creates
+        this value. ``code_verifier`` (``causeway.tpp.new_code_verifier()``) protects the code with PKCE, which is
+        required in production. Store it with the state, and pass it to ``redeem``. A request whose response was lost is
+        retried only without your own ``state``.
         """
         body = {
             "bic": bic,
@@ -152,7 +156,8 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         consent_type: ConsentType | None = None,
     ) -> PushedAnswer:
-        """Push an authorization request (``POST /oauth/par``, RFC 9126). Its ``request_uri`` is valid for a minute.
+        """Push an authorization request (``POST /oauth/par``, RFC 9126). The ``request_uri`` in the response is valid
+        for a minute.
 
         Send the browser to ``authorization_url(request_uri=…)``. Without ``bic`` the PSU chooses the bank.
         """
@@ -171,10 +176,10 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         consent_type: ConsentType | None = None,
     ) -> str:
-        """Return the hub's address for the PSU's browser (``GET /oauth/authorize``).
+        """Return the URL at the hub that the PSU's browser must open (``GET /oauth/authorize``).
 
-        Pass either ``request_uri`` of a pushed request, or ``scopes`` and further parameters. Without ``bic``, the PSU
-        chooses the bank.
+        Pass either the ``request_uri`` of a pushed request, or ``scopes`` and further parameters. Without ``bic``, the
+        PSU chooses the bank.
         """
         members: dict[str, str | None] = {"client_id": self.client_id, "request_uri": request_uri}
         if request_uri is None:
@@ -191,10 +196,12 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         on_refresh: OnRefresh | None = None,
     ) -> Consent:
-        """Exchange the code from the callback for a consent (``POST /tpp/token``), within a minute and only once.
+        """Exchange the code from the callback for a consent (``POST /tpp/token``). A code is valid for one minute and
+        can be used only once.
 
-        Store ``consent.tokens`` immediately. ``on_refresh`` gets each later pair before its use. Pass ``redirect_uri``
-        and ``code_verifier`` if the authorization had them. Raises ``AuthorizationEnded`` if the code is invalid.
+        Store ``consent.tokens`` immediately. ``on_refresh`` is called with each new pair of tokens before the tokens
+        are used. Pass ``redirect_uri`` and ``code_verifier`` if they were passed to the authorization. Raises
+        ``AuthorizationEnded`` if the code is invalid.
         """
         asked_at = _waiting.now()
         answer = self.exchange(code=code, redirect_uri=redirect_uri, code_verifier=code_verifier)
@@ -209,18 +216,19 @@ class Tpp(Caller):
         code_verifier: str | None = None,
         on_refresh: OnRefresh | None = None,
     ) -> Consent:
-        """Check ``state`` and ``iss`` of the complete callback address, then ``redeem`` its code.
+        """Check ``state`` and ``iss`` in the complete callback URL, then exchange its code as ``redeem`` does.
 
-        ``state`` is the state in this PSU's session. Raises ``ForgedCallback`` if the address does not match the state
-        or issuer (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
+        ``state`` is the state in this PSU's session. Raises ``ForgedCallback`` if the URL does not match the state or
+        issuer (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
         """
         code = code_of_callback(url, state=state, issuer=self._transport.issuer())
         return self.redeem(code, redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh)
 
     def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None, reload: Reload | None = None) -> Consent:
-        """Create a consent from stored tokens. ``on_refresh`` must store each new pair before its use.
+        """Create a consent from stored tokens. ``on_refresh`` must store each new pair of tokens before they are used.
 
-        Before a refresh, ``reload`` returns the stored tokens. They are used if a different process has refreshed them.
+        Before a refresh, ``reload`` returns the stored tokens. These tokens are used if a different process has
+        refreshed them.
         """
         return Consent(self._transport, tokens, on_refresh, reload)
 
@@ -251,7 +259,9 @@ class Tpp(Caller):
         return answer
 
     def revoke(self, token: str) -> None:
-        """End the consent of a token (``POST /tpp/token/revoke``, RFC 7009). An unknown token has no effect."""
+        """End the consent of a token (``POST /tpp/token/revoke``, RFC 7009). A call with an unknown token has no
+        effect.
+        """
         self._send(build_request(calls.TOKEN_REVOKE, form={"token": token}))
 
     # Banks
@@ -276,7 +286,7 @@ class Tpp(Caller):
     ) -> Iterator[BankEntry]:
         """Yield all banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC.
 
-        ``country`` has two letters, ``q`` is a part of the name or BIC.
+        ``country`` is a code of two letters, and ``q`` is a part of the name or BIC.
         """
         number, seen = 1, 0
         while True:
@@ -297,7 +307,9 @@ class Tpp(Caller):
         scope: Scope | None = None,
         scheme: PaymentScheme | None = None,
     ) -> BanksAnswer:
-        """Get one page of the banks (``GET /tpp/banks``). ``limit`` is 1 to 100. Filters are those of ``tpp.banks``."""
+        """Get one page of the banks (``GET /tpp/banks``). ``limit`` is 1 to 100. The filters are the same as for
+        ``tpp.banks``.
+        """
         query = {"page": page, "limit": limit, "country": country, "q": q, "scope": scope, "scheme": scheme}
         answer: BanksAnswer = self._fetch(build_request(calls.BANKS, query=query))
         return answer
@@ -331,8 +343,8 @@ class Tpp(Caller):
     def events(self, *, after: str | None = None) -> Iterator[EventEntry]:
         """Yield all available events (``GET /tpp/events``), oldest first. ``parse_event(entry.body)`` parses an event.
 
-        For clients whose events are recorded for fetching. To continue later, use ``events_page`` and store its
-        ``next``.
+        Use this method for clients whose events are recorded for fetching. To continue later, use ``events_page`` and
+        store ``next`` of the page.
         """
         while True:
             page = self.events_page(after=after, limit=100)
@@ -343,7 +355,9 @@ class Tpp(Caller):
                 return
 
     def events_page(self, *, after: str | None = None, limit: int | None = None) -> EventsAnswer:
-        """Get one page of events (``GET /tpp/events``). Pass its ``next`` as ``after``, immediately if ``has_more``."""
+        """Get one page of events (``GET /tpp/events``). To get the next page, pass ``next`` of the page as ``after``.
+        If ``has_more`` is true, the next page is already available.
+        """
         query = {"after": after, "limit": limit}
         answer: EventsAnswer = self._fetch(build_request(calls.EVENTS, query=query))
         return answer
@@ -361,7 +375,8 @@ class Tpp(Caller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate a payment without a consent (``POST /tpp/direct_payment_initiation``).
 
-        Keys, retries and errors are those of ``consent.pay``. Query the status with the order's ``bic``.
+        Idempotency keys, retries and errors are the same as for ``consent.pay``. Query the status with the ``bic`` of
+        the order.
         """
         from causeway.tpp._generated.models_v1 import DirectPaymentV1
 

@@ -50,18 +50,19 @@ Day = datetime.date | str
 
 
 class Consent(Caller):
-    """One consent. ``Tpp.redeem`` and ``Tpp.consent`` return it.
+    """One consent of a PSU, created by ``Tpp.redeem`` or ``Tpp.consent``.
 
-    The access token is refreshed automatically: a minute before it expires, and when the hub refuses it. Concurrent
-    callers share one refresh. Store the tokens that ``on_refresh`` gets. If several objects or processes use one
-    consent, pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
+    The access token is refreshed automatically a minute before it expires, and when the hub refuses it. Concurrent
+    calls share one refresh. Store the tokens that are passed to ``on_refresh``. If several objects or processes use the
+    same consent, pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
 
-    Answers have the class of the bank's protocol version, determined by the consent's scopes. ``version`` is 1 or 2.
-    ``consent_id`` is the hub's id of the consent.
+    Responses have the class for the bank's protocol version, which is determined by the consent's scopes. ``version``
+    is 1 or 2. ``consent_id`` is the consent's id at the hub.
 
-    Methods that call the bank take ``psu``, the data of the present PSU's request, and ``prefer_async``: the hub then
-    accepts the call immediately and calls the bank later, and the method waits up to five and a half minutes for the
-    outcome. The bank's id identifies an account or, at banks of version 1, the ``iban``.
+    Methods that call the bank accept ``psu``, the data of the present PSU's request, and ``prefer_async``. With
+    ``prefer_async``, the hub accepts the call immediately and calls the bank later, and the method waits up to five and
+    a half minutes for the outcome. An account is identified by the bank's id or, at banks of version 1, by the
+    ``iban``.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Consent(Caller):
 
     @property
     def tokens(self) -> Tokens:
-        """The current tokens."""
+        """The current tokens of the consent."""
         return self._session.tokens
 
     def refresh(self) -> Tokens:
@@ -91,7 +92,7 @@ class Consent(Caller):
         return self._transport.send(request, self._session)
 
     def details(self) -> ConsentAnswer:
-        """Get the scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
+        """Get the scopes and accounts that the PSU approved, and the end of the consent (``GET /tpp/consent``)."""
         answer: ConsentAnswer = self._fetch(build_request(calls.CONSENT))
         return answer
 
@@ -121,7 +122,7 @@ class Consent(Caller):
     def accounts_answer(
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> AccountsAnswerV1 | AccountsAnswerV2:
-        """Get the PSU's accounts, as one answer (``GET /tpp/accounts``)."""
+        """Get all accounts of the PSU in a single response (``GET /tpp/accounts``)."""
         answer: AccountsAnswerV1 | AccountsAnswerV2 = self._read(calls.ACCOUNTS, {}, psu, prefer_async)
         return answer
 
@@ -133,7 +134,9 @@ class Consent(Caller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> AccountAnswerV1 | AccountAnswerV2:
-        """Get one account (``GET /tpp/account``) in ``.account``. Only banks of version 1 support ``iban``."""
+        """Get one account (``GET /tpp/account``) as ``.account`` of the response. Only banks of version 1 support
+        ``iban``.
+        """
         query = {"account_id": account_id, "iban": iban}
         answer: AccountAnswerV1 | AccountAnswerV2 = self._read(calls.ACCOUNT, query, psu, prefer_async)
         return answer
@@ -148,7 +151,8 @@ class Consent(Caller):
     ) -> BalancesAnswerV1 | BalancesAnswerV2:
         """Get an account's balances (``GET /tpp/account_balance``).
 
-        Version 1: ``.accounts``, with one entry and its ``balance``. Version 2: ``.balances``, one for each type.
+        In version 1, the response has ``.accounts`` with one entry, which has a ``balance``. In version 2, it has
+        ``.balances`` with one entry for each type of balance.
         """
         query = {"account_id": account_id, "iban": iban}
         answer: BalancesAnswerV1 | BalancesAnswerV2 = self._read(calls.ACCOUNT_BALANCE, query, psu, prefer_async)
@@ -183,14 +187,16 @@ class Consent(Caller):
     ) -> PaymentsAnswerV1:
         """Get one page of an account's payments at a bank of version 1 (``GET /tpp/account_payments``).
 
-        ``record_count`` is 1 to 100; the last page has fewer payments than its ``paginator.limit``.
+        ``record_count`` is 1 to 100. The last page has fewer payments than ``paginator.limit`` of the page.
         """
         query = {"account_id": account_id, "iban": iban, "record_count": record_count, "current_page": current_page}
         answer: PaymentsAnswerV1 = self._read(calls.ACCOUNT_PAYMENTS, query, psu, prefer_async)
         return answer
 
     def payment(self, payment_id: str, *, psu: Psu | None = None, prefer_async: bool = False) -> PaymentAnswerV1:
-        """Get one payment of an account at a bank of version 1 (``GET /tpp/account_payment``) in ``.payment``."""
+        """Get one payment of an account at a bank of version 1 (``GET /tpp/account_payment``) as ``.payment`` of the
+        response.
+        """
         query = {"payment_id": payment_id}
         answer: PaymentAnswerV1 = self._read(calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
         return answer
@@ -229,7 +235,9 @@ class Consent(Caller):
         page_size: int | None = None,
         psu: Psu | None = None,
     ) -> Iterator[TransactionsAnswerV2]:
-        """Yield all pages of an account's transactions at a bank of version 2, ``booked`` and ``pending`` apart."""
+        """Yield all pages of an account's transactions at a bank of version 2. Each page lists ``booked`` and
+        ``pending`` transactions separately.
+        """
         page_key: str | None = None
         earlier: set[str] = set()
         while True:
@@ -296,12 +304,14 @@ class Consent(Caller):
         psu: Psu | None = None,
         prefer_async: bool = False,
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
-        """Initiate a payment (``POST /tpp/payment_initiation``). Open its ``confirmation_url`` in the PSU's browser.
+        """Initiate a payment (``POST /tpp/payment_initiation``). Open the ``confirmation_url`` of the response in the
+        PSU's browser.
 
-        The payment is retried after lost answers and broken connections with one ``idempotency_key``, so that it
-        reaches the bank once. Pass your own key, such as the order number, to be able to retry after a crash: for 24
-        hours, with the same order. Raises ``OutcomeUnknown`` if the bank may have the payment, ``BankUnavailable`` if
-        it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the bank refused it.
+        After a lost response or connection, the payment is retried with the same ``idempotency_key``, so that the bank
+        receives it only once. If you pass a key, such as the order number, you can retry the same order after a crash,
+        for 24 hours. Raises ``OutcomeUnknown`` if the bank may have received the payment, ``BankUnavailable`` if the
+        payment was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the bank refused the
+        payment.
         """
         return self._pay(calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 
@@ -316,7 +326,7 @@ class Consent(Caller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate up to 1000 payments that the PSU confirms together (``POST /tpp/bulk_payment_initiation``).
 
-        Keys, retries and errors are those of ``pay``.
+        Idempotency keys, retries and errors are the same as for ``pay``.
         """
         return self._pay(calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 
