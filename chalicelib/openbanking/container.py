@@ -1,6 +1,4 @@
-"""The components of the open banking hub. Flows receive components by parameter name, and senders receive deliveries by
-kind.
-"""
+"""The components of the open banking hub, which flows receive by parameter name, and the senders of deliveries."""
 
 from __future__ import annotations
 
@@ -42,8 +40,7 @@ if TYPE_CHECKING:
 class OpenBankingContainer(Container):
     """The components of the open banking hub.
 
-    ``error_page`` renders error pages for browsers. ``bank_choice_page`` renders the page on which a user chooses the
-    bank.
+    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses a bank.
     """
 
     claims: Claims = part("chalicelib.foundation.requests.claims")
