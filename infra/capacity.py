@@ -273,7 +273,8 @@ def _round_rate(rate: Decimal) -> str:
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Format a Markdown table. A column is right-aligned if its first cell is a number."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))
+    head, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
+    return "\n".join((head, f"|{'|'.join(aligned)}|", *lines))
 
 
 def replace_tables(page: str, new: Sequence[str]) -> str:

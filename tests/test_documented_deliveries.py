@@ -87,7 +87,8 @@ def test_docs_state_the_numeric_limits_of_deliveries() -> None:
     assert f"each with {receiver_slots.SLOTS} slots" in text
     assert f"A claim ends after {delivery_record.CLAIMED_SECONDS} s" in text
     assert (
-        f"took {receiver_slots.LONG_SECONDS} s or longer its slot rests for {receiver_slots.RESTING_SECONDS} s" in text
+        f"took {receiver_slots.LONG_SECONDS} s or longer the slot is not used for {receiver_slots.RESTING_SECONDS} s"
+        in text
     )
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
@@ -98,8 +99,10 @@ def test_docs_state_the_numeric_limits_of_deliveries() -> None:
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].max_postponement} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA
-    assert f"At most {receiver_slots.SLOTS} events are on their way to one receiver" in text
-    assert f"of each, at most {receiver_slots.SLOTS} run in parallel at one bank" in flowing(BANK)
+    assert f"At most {receiver_slots.SLOTS} events are sent to one receiver in parallel" in text
+    assert re.findall(
+        "At one bank, at most ([0-9]+) notices, ([0-9]+) deferred reads and ([0-9]+) ", flowing(BANK)
+    ) == [(str(receiver_slots.SLOTS),) * 3]
     assert f"Retried once, about {wait} s later" in DEFERRED
     assert {plan.lifetime for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in DEFERRED

@@ -93,16 +93,16 @@ FAULTS = (
         "silent",
         "Silent",
         "The bank keeps every call open for 24 seconds and does nothing; the service stops waiting after 20 seconds",
-        "Repeat a read later, with growing intervals. Never repeat a payment under another `Idempotency-Key`: whether "
-        "it arrived is unknown, so ask the PSU to look at the bank's pages first.",
+        "Repeat a read later, with growing intervals. Never repeat a payment with another `Idempotency-Key`: it is "
+        "unknown whether the payment arrived, so ask the PSU to check the bank's pages first.",
         effect=_stay_silent,
     ),
     SandboxFault(
         "down",
         "Down",
         "The bank refuses every call with 503",
-        "Repeat a read later; after 5 failures the service pauses the bank and names the wait in `Retry-After`. Tell "
-        "the PSU that the bank is not available. A payment's title says whether it was sent.",
+        "Repeat a read later; after 5 failures the service pauses calls to the bank, for the time in `Retry-After`. "
+        "Tell the PSU that the bank is not available. The error's title states whether a payment was sent.",
         effect=_refuse_all,
     ),
     SandboxFault(
@@ -116,16 +116,16 @@ FAULTS = (
         "nonsense",
         "Nonsense",
         "The bank answers every call with 200 and a text that is not JSON",
-        "Treat it like a bank that is down, and report it to the bank with the `X-Request-Id`. Whether a payment "
-        "arrived is unknown.",
+        "Treat this error like an unavailable bank, and report it to the bank with the `X-Request-Id`. It is unknown "
+        "whether a payment arrived.",
         effect=_answer_nonsense,
     ),
     SandboxFault(
         "token-refused",
         "Token refused",
         "The bank refuses the consent's token in every call, as if it had never issued it",
-        "Stop using the consent, and let the PSU authorize again: the error's title says so. Refreshing your tokens "
-        "does not help.",
+        "Stop using the consent, and let the PSU authorize again, as the error's title requests. Refreshing your "
+        "tokens does not help.",
         effect=_refuse_token,
         needs_token=True,
     ),
@@ -140,13 +140,13 @@ FAULTS = (
         "many",
         "Many",
         "There are 200 accounts, and 10,000 transactions on the first of them",
-        "Read page by page, with `current_page` or `page_key`, until a page is the last. Do not read all accounts at "
-        "once, and store what you have read.",
+        "Read page by page, with `current_page` or `page_key`, up to the last page. Do not read all accounts at the "
+        "same time, and store the data.",
     ),
     SandboxFault(
         "revokes-after-a-day",
         "Revokes after a day",
-        "The bank ends the consent by itself one day after the PSU gave it, and tells the service",
+        "The bank ends the consent one day after the PSU granted it, and notifies the service",
         "Handle the event `consent.revoked` (`revoked_by` is `bank`) and the 401 of the next call: delete the tokens, "
         "and let the PSU authorize again when you next need the data.",
         consent_seconds=CONSENT_SECONDS,
@@ -155,14 +155,14 @@ FAULTS = (
         "refuses-payments",
         "Refuses payments",
         "The bank refuses every payment with its own code and message; a direct payment once the PSU has confirmed it",
-        "Show the PSU the bank's message. Nothing was paid: a new payment may be sent once the PSU has decided so.",
+        "Show the PSU the bank's message. Nothing was paid: send a new payment only if the PSU requests it.",
         payment_reference="TEST-REFUSED",
     ),
     SandboxFault(
         "payment-stays-pending",
         "Payment stays pending",
         "A confirmed payment is never settled: it stays pending (status 1, or `PDNG`)",
-        "Show it as pending, without an end to the wait. Rely on the event `payment.status_changed`, ask for the "
+        "Show the payment as pending, without an expected end. Rely on the event `payment.status_changed`, query the "
         "status rarely, and do not send the payment again.",
         payment_reference="TEST-PENDING",
     ),

@@ -161,7 +161,7 @@ def test_a_customer_without_a_sign_in_button_signs_in_by_name(
     try:
         window.open(psu.authorization(window, version))
         assert not page_checks.findings(window.page)
-        note = window.page.get_by_text(re.compile("^And [0-9]+ more: enter a user name"))
+        note = window.page.get_by_text(re.compile("^[0-9]+ more customers? can sign in: enter a user name"))
         assert note.is_visible()
         window.fill("User name", names[-1])
         window.fill("Password", f"sandbox-{names[-1]}")

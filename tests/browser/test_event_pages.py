@@ -186,7 +186,7 @@ def test_the_event_page_shows_a_reload_link_after_30_minutes(window: Window) -> 
     user.reload_until(window, page.locator("article.attempt"))
     page.clock.install()
     page.reload()
-    assert page.get_by_text("this page follows it by itself").is_visible()
+    assert page.get_by_text("this page updates automatically").is_visible()
     assert not page.get_by_role("link", name="Reload").count()
     page.clock.run_for(31 * 60_000)
     page.locator("p.small", has_text="This page no longer follows it.").wait_for()

@@ -151,7 +151,7 @@ def test_operations_are_found_by_words_of_their_name_or_group(window: Window) ->
     }
     assert links.count() < 6
     search.fill("no such words")
-    assert page.get_by_text("No operation has these words.").is_visible()
+    assert page.get_by_text("No operation contains these words.").is_visible()
     search.press("Escape")
     assert links.count() == every
 

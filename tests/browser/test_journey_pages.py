@@ -45,7 +45,7 @@ def test_a_submitted_payment_form_shows_the_final_status_without_copied_ids(wind
     psu.confirm(window, version)
 
     if version == 2:  # bank one executes at once
-        window.page.get_by_text("Not final yet").wait_for()
+        window.page.get_by_text("The status is not final yet").wait_for()
     window.page.get_by_role("heading", name="Payment completed").wait_for()
     assert paid.body["payment_id"] in window.page.locator("main").inner_text()
     said = window.page.locator("main").inner_text()

@@ -389,7 +389,7 @@ def test_sign_in_pages_list_the_first_customers_and_the_number_of_further_custom
     sign_in = bank.browser().arrive().page
     area = bank.browser().open(f"{bank.domain}/my-accounts")
     for page in (front, sign_in, area):
-        assert f"And {others} more" in page.text
+        assert f"{others} more customer" in page.text
         assert page.text.count("<kbd>sandbox-p0") == MOST_SHOWN - 4  # three are built in, one is Noor
     browser = bank.browser().arrive()
     assert "Current account" in browser.sign_in("p119").text

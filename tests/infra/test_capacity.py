@@ -58,7 +58,8 @@ def test_deliveries_per_second_follow_from_workers_and_duration() -> None:
     rate = WORKERS * 1000 // milliseconds
 
     assert f"| `deliver`: events to many receivers | {rate} | [{WORKERS} workers]" in PAGE
-    assert f"`deliver` is the narrowest of these: {WORKERS} workers ÷ 0.{milliseconds} s" in PAGE
+    assert f"one message of {milliseconds} ms at a time each: {WORKERS} ÷ 0.{milliseconds} s |" in PAGE
+    assert f"To deliver more than {rate} events a second, raise `WORKERS`" in PAGE
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_the_start_page_shows_only_the_newest_clients(causeway: Causeway, user: 
 
     assert "Client 0" not in section(user, "clients")
     assert "Client 1" in section(user, "clients")
-    assert f"The newest {CLIENTS}. All clients" in user.text
+    assert f"These are the newest {CLIENTS} clients. All clients" in user.text
 
 
 def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: WebUser) -> None:

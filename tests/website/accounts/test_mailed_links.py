@@ -51,7 +51,7 @@ def test_production_requires_a_confirmed_address_before_the_first_sign_in(
     production: Causeway, visitor: WebUser, email: str
 ) -> None:
     answer = visitor.register(f" {email.upper()}")
-    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
+    assert (answer.status, f"An email is being sent to {email}" in visitor.text) == (200, True)
     assert visitor.sign_in(email).status == 401
     assert production.hub.website.users.find(email) is None
     mail = mailed(production)
@@ -166,7 +166,7 @@ def test_a_mailed_link_replaces_a_forgotten_password(causeway: Causeway, user: W
     visitor = WebUser(causeway)
     visitor.get("/forgotten")
     answer = visitor.post("/forgotten", email=email.upper())
-    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
+    assert (answer.status, f"An email is being sent to {email}" in visitor.text) == (200, True)
     mail = mailed(causeway)
     assert (mail.to, mail.subject) == (email, "Causeway: Choose a new password")
 

@@ -49,7 +49,7 @@ def test_the_payment_page_shows_the_status_and_refreshes_until_the_status_is_fin
     text = causeway.call("GET", address).text
 
     assert (f'data-live="{html.escape(address)}"' in text) is not is_final
-    assert ("asks again by itself" in text) is not is_final
+    assert ("updates automatically" in text) is not is_final
     assert ("This status is final" in text) is is_final
     assert f"<h1>{headline}</h1>" in text
 

@@ -123,7 +123,7 @@ def test_a_long_credential_list_is_sorted_by_name_and_truncated(
     monkeypatch.setattr(portal_messages, "CREDENTIALS", 2)
 
     assert [*limits(colleague)] == names[:2]
-    assert "There are more: these are the first 2 by name." in colleague.text
+    assert "Only the first 2 credentials by name are shown." in colleague.text
 
 
 def test_the_page_with_the_maximum_number_of_credentials_is_within_its_size_budget(

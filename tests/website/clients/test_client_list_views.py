@@ -113,7 +113,7 @@ def test_a_client_search_beyond_the_row_limit_of_a_page_can_be_continued(
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 30)
     user.get("/clients?title=client%2001")
-    assert "looked through: none of them matches. There may be more that match further back." in user.text
+    assert "looked through: none of them matches. Older clients may match, too." in user.text
     user.get(links(user)["Search further back"])
 
     assert titles(user) == ["Client 01"]

@@ -67,7 +67,7 @@ def test_a_client_can_authenticate_by_key_set_key_url_or_secret(user: WebUser, c
         ({"auth_method": "private_key_jwt", "jwks_uri": "ftp://x"}, "jwks_uri", "Key set URL must begin with https"),
         ({"auth_method": "magic"}, "auth_method", "Choose one of the methods"),
         ({"auth_method": "tls_client_auth"}, "tls_client_auth_subject_dn", "needs the certificate's subject"),
-        ({"organization_identifier": "PSDGB-FCA-1"}, "auth_method", "takes no client certificates"),
+        ({"organization_identifier": "PSDGB-FCA-1"}, "auth_method", "does not accept client certificates"),
     ],
 )
 def test_an_invalid_authentication_shows_its_error_at_the_field(

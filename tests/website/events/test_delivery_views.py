@@ -309,7 +309,7 @@ def test_a_test_event_cannot_be_sent_to_a_client_without_an_events_url(user: Web
 
     assert (answer.status, "no Events URL" in user.text) == (400, True)
     user.get("/deliveries")
-    assert "It has no Events URL" in user.text
+    assert "The client has no Events URL" in user.text
 
 
 def test_a_polling_client_gets_a_test_event_and_still_polls_after_a_change(causeway: Causeway, user: WebUser) -> None:
