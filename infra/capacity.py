@@ -288,7 +288,7 @@ def replace_tables(page: str, new: Sequence[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Update the tables of the page, or print them if options are given."""
+    """Update the tables of the capacity page. If options are given, print the tables instead."""
     page = PAGE.read_text(encoding="utf-8")
     figures = read_figures(page)
     parser = command.parser("infra.capacity", __doc__)

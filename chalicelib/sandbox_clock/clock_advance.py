@@ -1,7 +1,7 @@
 """Advances business time hour by hour, and runs the work that is due in each hour.
 
-Each step first stores the new offset, which every process then uses. An interrupted clock advance has advanced time in
-part, but loses no work, because due work remains due.
+Each step first stores the new clock offset, which every process then uses. If a clock advance is interrupted, only part
+of the requested time has passed, but no work is lost, because unfinished work remains due.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST_SECONDS = 400 * DAY_SECONDS
 
 
 NextDue = Callable[[int, int], int | None]
-"""A function that returns the next due time of work, if any. It takes the time of the latest run and the end of the
-search (Unix seconds).
+"""A function that returns the time at which a job next has work, or ``None`` if there is no work in the search period.
+The arguments are the time of the latest run and the end of the search period (Unix seconds).
 """
 
 
@@ -87,8 +87,7 @@ class ClockAdvance:
         Raises:
             OutOfRange: time has not been advanced.
             ClockBusy: a different clock advance is running. If that advance has taken over the claim, time has been
-            advanced
-                in part.
+                advanced in part.
             StoreError: storage failed. Time may have been advanced in part.
         """
         if not 0 < seconds <= MOST_SECONDS:
@@ -132,7 +131,7 @@ class ClockAdvance:
 
 
 class _Agenda:
-    """The work that is due during one clock advance. The hours are counted from the start of the advance."""
+    """The work that is due during one clock advance. Hours are counted from the start of the advance."""
 
     def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
@@ -142,8 +141,10 @@ class _Agenda:
         self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
     def next_stop(self, moved: int) -> int | None:
-        """Return the next stop after ``moved``, in seconds from the start: the first whole hour with due work, or the
-        end. Return ``None`` at the end.
+        """Return the next time after ``moved`` at which the clock advance must stop: the first whole hour with due
+        work, or the end.
+
+        Times are in seconds from the start. Return ``None`` at the end.
         """
         due = min((at for at in self._due.values() if at is not None), default=None)
         if due is None or self._start + moved >= self._end:
@@ -159,7 +160,9 @@ class _Agenda:
             self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
 
     def _run(self, number: int, now: int) -> bool:
-        """Run a piece of work. Work that failed remains due. Returns whether other work may have become due."""
+        """Run one scheduled job. If the job fails, its work remains due. Returns whether other work may have become
+        due.
+        """
         try:
             changed = self._work[number].run()
         except Exception:

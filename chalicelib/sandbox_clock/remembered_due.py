@@ -1,7 +1,7 @@
 """The next due time of work, cached until this process writes data that could change this time.
 
-The cache is needed because a clock advance of a year in steps of a day queries five indexes 365 times, eight shards
-each, usually with the same result.
+Without the cache, a clock advance of a year in daily steps would query five indexes with eight shards each 365 times,
+usually with the same result.
 """
 
 from __future__ import annotations

@@ -39,11 +39,11 @@ def scheduled_work(
     """Return all scheduled work, in the order in which it runs within an hour."""
 
     def remember(next_due: Callable[[int], int | None], *subjects: str) -> RememberedDue:
-        """Cache the due time of work that depends on ``subjects``."""
+        """Return a cached query for the next due time of work. Writes to ``subjects`` invalidate the result."""
         return RememberedDue(next_due, partial(writes.of, *subjects), clock)
 
     def indexed(index: ShardedIndex) -> RememberedDue:
-        """Return the next due time of work that is listed in a sharded index."""
+        """Return a cached query for the next due time in a sharded index."""
         return remember(partial(index.next_time, store), index.table)
 
     settle_due = remember(partial(clearing.next_due, shared), "demo-banks/due", "demo-banks/ends")
@@ -66,8 +66,8 @@ def _end(clock: Clock) -> float:
 
 
 class LedgerProof:
-    """The ledger check. It is due by its schedule, but not if a full round has passed since this process last wrote to
-    the ledger.
+    """The scheduled ledger check. No check is due if this process has not written to the ledger since its last complete
+    and successful check.
     """
 
     def __init__(self, call: Call, clock: Clock, writes: WriteCounts) -> None:
@@ -126,11 +126,11 @@ def next_ingest(after: int, until: int) -> int | None:
 
 
 class DeliverySweep:
-    """The sweeper's work during clock advances: queues due deliveries, except to banks with an open circuit.
+    """Queues due deliveries during clock advances, except deliveries to a bank whose circuit breaker is open.
 
-    A circuit's pause passes in real time, and a clock advance takes little real time. A delivery to a bank with an open
-    circuit would be postponed every hour. Instead, the delivery remains due until the circuit admits a call or the
-    clock advance ends.
+    The pause of a circuit breaker passes in real time, and a clock advance takes little real time. A delivery to a bank
+    with an open circuit breaker would be postponed every simulated hour. Instead, the delivery remains due until the
+    circuit breaker admits a call or the clock advance ends.
 
     Args:
         sweep: queues due deliveries (``sweeper.sweep``).
@@ -166,9 +166,9 @@ class DeliverySweep:
         return min((at for at in (became_due, expires_at) if at is not None and at <= until), default=None)
 
     def _choose(self, deliveries: Iterable[Delivery]) -> Sequence[Delivery]:
-        """Return the due deliveries that each bank's circuit admits, and the expired deliveries.
+        """Return the due deliveries that each bank's circuit breaker admits, and all expired deliveries.
 
-        Ending an expired delivery needs no call.
+        An expired delivery is ended without calling the bank.
         """
         room: dict[str, int | None] = {}
         return [each for each in deliveries if each.give_up_at < self._swept_at or self._is_admitted(each, room)]

@@ -32,7 +32,7 @@ ErrorKind = Literal["caller", "limit", "bank", "hub"]
 """The causes of failed calls: the TPP or its user, a rate limit, the bank, or this service."""
 ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
 HOURS = 24
-"""The number of hours that are shown, including the current hour."""
+"""The number of hours of client activity that are displayed, including the current hour."""
 HOUR_RETENTION = 30 * DAY_SECONDS
 CALL_RETENTION = DAY_SECONDS
 """The number of seconds after which rows of calls expire."""

@@ -22,7 +22,9 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
 
 
 class StatisticsContainer(Container):
-    """The parts of statistics. ``expected_banks`` returns the banks whose days are recorded."""
+    """Creates the components of the statistics package on first use. ``expected_banks`` returns the banks that have
+    daily statistics.
+    """
 
     counters: StoredCounters = part("chalicelib.statistics.hourly_counters")
     reports: DailyReports = part("chalicelib.statistics.day_records")

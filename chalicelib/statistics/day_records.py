@@ -254,5 +254,5 @@ class Summary:
 
 
 def measured(records: Iterable[DayRecord]) -> list[DayRecord]:
-    """Return the records without those with synthetic figures."""
+    """Return the records except those with synthetic figures."""
     return [record for record in records if not record.made_up]

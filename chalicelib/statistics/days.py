@@ -1,4 +1,4 @@
-"""UTC days: their hours, seconds, quarters and notation."""
+"""Functions and constants for UTC days: hours, seconds, quarters and date formats."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ DAY_SECONDS = 24 * HOUR_SECONDS
 INGESTED_AT = 70
 """The minute of the day (UTC) at which the previous days are ingested."""
 Span = tuple[int, int]
-"""A half-open span: start included, end excluded."""
+"""A half-open interval, as its included start and its excluded end."""
 DAILY = 92
-"""The maximum number of days that are shown individually. Longer ranges are shown by week."""
+"""The maximum number of days that are displayed individually. Longer ranges are displayed by week."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
 

@@ -1,11 +1,11 @@
-"""Open downtimes: the banks that are down now, recorded when an instance writes its counters.
+"""Open downtimes: the banks that are currently down, recorded when an instance writes its counters.
 
 A bank is down from the fifth consecutive request without a response until the next response, otherwise until midnight
 UTC (see ``downtime_spans``). One partition has a row for each bank that is or recently was down, so that reading all
-of them takes one query.
+rows takes one query.
 
-A bank that is down receives one probe in ``PROBE_SECONDS`` from all instances together. A row for each bank records the
-time of the latest probe and whether the bank responded. The instance that sends a probe writes the row first, on
+All instances together send a bank that is down at most one probe every ``PROBE_SECONDS``. A row for each bank records
+the time of the latest probe and whether the bank responded. Before an instance sends a probe, it writes the row, on
 condition that the previous probe is old enough.
 """
 
@@ -199,8 +199,9 @@ def claim_probe(store: Store, clock: Clock, bic: str, over: Probe | None = None)
 
     Returns the stored probe, and whether the caller claimed it.
 
-    A probe in the future was sent by an instance whose clock is ahead, and is ignored. The probe ``over`` is also
-    ignored: its pause has passed according to the caller, whose clock may have been set back.
+    A stored probe with a future time is ignored, because it was sent by an instance whose clock is ahead. The probe
+    ``over`` is also ignored, because the caller has already waited for the pause after this probe. Its stored time is
+    not compared, because the caller's clock may have been set back.
 
     Raises: StoreError.
     """

@@ -30,7 +30,7 @@ WATCHED_DAYS = OLDEST_DAYS + 1
 """The number of days that the scheduled job checks for late reports and failed runs."""
 OLDEST_INGESTED = RETENTION_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
 OVERVIEW_DAYS = 366
-"""The number of latest days whose overviews are built if they are missing."""
+"""The number of most recent days for which missing overviews are built."""
 RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
@@ -126,10 +126,10 @@ class _StoredDays:
 
 
 class Ingest:
-    """Ingests days.
+    """Creates the banks' day records from counters and reports.
 
-    If ``is_alone`` is true, no other process counts or ingests. A run on the day after a bank's previous run then
-    examines only the latest days, because it knows their records.
+    If ``is_alone`` is true, no other process counts requests or ingests days. Each run then caches its records, and a
+    run on the following day examines only the latest days.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Ingest:
     def run(self, banks: Sequence[ExpectedBank]) -> None:
         """Ingest the due days of all ``banks``, log missing reports, and build the overviews of the days.
 
-        Raises: IngestIncomplete, after all other banks were processed.
+        Raises: IngestIncomplete, if some banks could not be ingested. The error is raised at the end of the run.
         """
         done: list[Ingested] = []
         failed: list[str] = []

@@ -1,8 +1,9 @@
 """Measurements, which each instance counts in memory and writes once a minute.
 
-A request writes the counts at its end, if a write is due or a bank that was down has responded. A failed write does not
-fail the request. The response is delayed only for a limited time, and the remaining counts are written later under the
-same names. So no call is counted twice if the write succeeded but its response was lost.
+At the end of a request, the counts are written if a write is due or if a bank that was down has responded. A failed
+write does not fail the request, and a write delays the response only for a limited time. Counts that could not be
+written are written later under the same ids. So no call is counted twice if a write succeeded but its response was
+lost.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ ANSWER_TIMEOUT = 2.9
 answered within 3 seconds.
 """
 MAX_UNWRITTEN = 1000
-"""The maximum number of counters kept after failed writes; the oldest are dropped."""
+"""The maximum number of counters retained after failed writes. The oldest counters are dropped first."""
 
 
 class Measurements:
@@ -160,7 +161,9 @@ class Measurements:
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
-        """Measure a request, which may take ``REQUEST_SECONDS``, and write the counts if a write is due."""
+        """Measure a request, give the request a deadline of ``REQUEST_SECONDS``, and write the counts if a write is
+        due.
+        """
         clock = self._clock
         call = CurrentCall(clock.time(), clock.monotonic())
         try:
@@ -184,7 +187,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, including earlier unwritten ones, the clients' activity, and the resulting downtimes."""
+        """Write all unwritten counts, the clients' activity, and the resulting downtimes."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._hours |= gathered.hours
@@ -266,6 +269,8 @@ class Measurements:
 
 
 def longest_delay(seconds: float) -> float:
-    """Return the number of seconds for which a write may delay a response, ``seconds`` after the request arrived."""
+    """Return the number of seconds for which a write may delay a response. ``seconds`` is the time since the request
+    arrived.
+    """
     left = ANSWER_TIMEOUT - seconds
     return min(WRITE_TIMEOUT, left) if left > 0 else WRITE_TIMEOUT

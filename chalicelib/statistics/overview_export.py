@@ -1,7 +1,7 @@
 """The figures of all banks for some days, as CSV and JSON: one row per bank.
 
-Names and units are those of the day records' export. Unknown values are empty, ``null`` in JSON, never 0. Days with
-synthetic figures do not count (``day_overviews.without_made_up_rows``).
+Names and units are the same as in the export of day records. An unknown value is empty in CSV and ``null`` in JSON,
+never 0. Days with synthetic figures are omitted (see ``day_overviews.without_made_up_rows``).
 """
 
 from __future__ import annotations

@@ -27,7 +27,9 @@ class _Average:
 
 
 class ResponseTimes:
-    """Averages in whole milliseconds from the banks' day records, cached until the next record is due."""
+    """Average response times in whole milliseconds, computed from the banks' day records and cached until the next
+    record is due.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store

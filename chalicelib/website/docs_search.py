@@ -72,7 +72,7 @@ def has_too_many(words: str) -> bool:
 
 
 def search(words: str) -> Sequence[SearchResult]:
-    """Return the sections that contain all of ``words``, in the order of ``Rank``.
+    """Return the sections that contain all of ``words``, best match first (see ``Rank``).
 
     If there are no words or too many words (see ``has_too_many``), return no sections.
     """

@@ -42,8 +42,9 @@ def load_document(name: str, address: str) -> OpenApiDocument:
 class SpecificationScreen:
     """An API specification screen: the last segment of its URL, its title, its document, and the displayed tag.
 
-    Without a ``tag``, it shows the whole document, action by action. ``lead`` describes the calls in one sentence.
-    ``sandbox_note`` is a hint for stages with demonstration banks and programmes, with the relevant documentation page.
+    Without a ``tag``, the screen displays the whole document, action by action. ``lead`` describes the calls in one
+    sentence. ``sandbox_note`` is a hint for stages with demonstration banks and programmes, with a link to the relevant
+    documentation page.
     """
 
     name: str

@@ -98,11 +98,13 @@ MENU: Mapping[str, Sequence[MenuEntry]] = {
 }
 """The menu of signed-in users, by group."""
 VISITORS = ("/docs", "/performance", _API)
-"""The menu entries that visitors see, in their order."""
+"""The paths of the menu entries for visitors who are not signed in, in display order."""
 
 
 def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuEntry]]:
-    """Build the menu by group for the page at ``place``. Visitors see some entries, without groups."""
+    """Build the menu for the page at ``place``, by group. Visitors who are not signed in get a short menu without
+    groups.
+    """
     if signed_in:
         return {group: [_item(entry, place) for entry in entries] for group, entries in MENU.items()}
     entries = {entry.place: entry for group in MENU.values() for entry in group}

@@ -27,7 +27,7 @@ from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
 CLIENT_COOKIE = "causeway_client"
-"""The name of the cookie with the client that the browser showed last. Lists initially show this client (see
+"""The name of the cookie that stores the client displayed last in this browser. Lists initially show this client (see
 ``client_choice``).
 """
 NO_REFERRER = "no-referrer"

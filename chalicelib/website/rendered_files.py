@@ -36,7 +36,7 @@ def read(name: str) -> str:
 
 
 def explain_missing(*, is_local: bool) -> str:
-    """The remedy for missing rendered files, in one sentence."""
+    """Return a sentence that explains what to do about missing rendered files."""
     if is_local and rendering_failed.is_set():
         return "The documents could not be rendered: `make docs` shows why."
     if is_local:

@@ -251,15 +251,16 @@ def update(
     certificate_subject: client_security.SubjectOption = None,
     organization_identifier: client_security.OrganizationOption = None,
 ) -> Report:
-    """Change a client's title, Callback URLs, Events URL, limit of calls or security; other settings stay.
+    """Change a client's title, Callback URLs, Events URL, call limit or security. Other settings do not change.
 
     The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour after
     the client last used it: pending authorizations that use it would end at an error page. When a client first gets an
     Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the URL is changed or
     removed.
 
-    A client has one way to receive events: --events poll replaces an Events URL, and an Events URL replaces --events
-    poll. Events recorded before the change can be fetched for 30 days; to fetch events, the client must authenticate.
+    A client receives events at its Events URL or by polling: --events poll removes the Events URL, and setting an
+    Events URL ends polling. Events recorded before the change can be fetched for 30 days; to fetch events, the client
+    must authenticate.
 
     A new --auth-method replaces the previous method and its keys or secrets. If the new method needs a secret, a new
     secret is created and printed once.

@@ -21,7 +21,7 @@ group = command_group("List, show and resend deliveries.")
 
 _LONGEST_LIST = 10_000
 _LOOKS = 2 * CLAIMED_SECONDS
-"""Number of polls to make, one every half second, to wait for the longest possible attempt."""
+"""The number of polls, one every half second, needed to wait for the longest possible delivery attempt."""
 _MEMBERS = ("delivery_id", "kind", "topic", "receiver", "bic", "client_id", "consent_id", "manager_id")
 _COLUMNS = ("created_at", "delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 
@@ -93,13 +93,13 @@ def resend(
         int | None, typer.Option(metavar="MANAGER-ID", help="All that waits for this programme manager.")
     ] = None,
 ) -> Report:
-    """Resend an event, a notice of a revoked token, or all deliveries that wait for a receiver.
+    """Resend an event, a notice of a revoked token, or all pending deliveries to a receiver.
 
     The delivery keeps its history and its id, so that the receiver can recognise a repeated delivery. A finished
     delivery gets the full number of attempts again; a waiting delivery is sent immediately. If an attempt is running,
     the command waits up to a minute for it. Deferred calls are never resent.
 
-    With --bank, --client or --manager, every event and notice that waits for this receiver is sent immediately, for
+    With --bank, --client or --manager, every pending event and notice for this receiver is sent immediately, for
     example when the receiver is available after an outage. Deliveries with a running attempt are skipped and counted.
     You may repeat the command. For deliveries that have failed, see `deliveries resend-failed`.
 

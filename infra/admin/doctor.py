@@ -28,9 +28,9 @@ def doctor(
 
     Every table is compared with the other tables that the same transactions write, and the ledger is verified. Without
     --mend, nothing is changed. Before you use --mend, stop the stage's functions, except on the local stack. Amounts of
-    money are never corrected: findings that cannot be repaired automatically require a person. The exit code is 1 if an
-    inconsistency remains. The command reads whole tables, page by page, and prints each finding immediately; progress
-    goes to standard error. An interrupted run prints the position at which to resume.
+    money are never corrected: findings that cannot be repaired automatically must be resolved manually. The exit code
+    is 1 if an inconsistency remains. The command reads whole tables, page by page, and prints each finding immediately;
+    progress goes to standard error. An interrupted run prints the position at which to resume.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 
 def explain_error(error: Exception, *spoken: type[Exception]) -> str | None:
-    """Return the sentence for the operator; ``None`` for an unexpected error.
+    """Return the error message for the operator, or ``None`` for an unexpected error.
 
     ``spoken`` contains further error classes whose message is printed.
     """

@@ -41,14 +41,14 @@ def verify(
     account: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Only this account.")] = None,
     special: Annotated[str | None, typer.Option(metavar="MANAGER.ID", help="Only this special account.")] = None,
 ) -> Report:
-    """Check that every account equals the sum of its rows, and print the totals of the other books.
+    """Check that every account's balances equal the sums of its rows, and print the totals of all books.
 
     For each account, the command checks that the rows have no gap, ascend in time, and sum to zero in each currency,
-    and that the balances after each row and now equal the sums of the rows. It checks that the transactions match the
-    rows, and that each transaction can be found by id and in the lists of the card. It compares the holds with the
-    pending payments and authorizations, and the reserve with the open disputes. A movement between accounts must be
-    identical in all of them. At the first mismatch, the command ends with exit code 1. The service may keep running.
-    Progress goes to standard error: a bar on a terminal, otherwise a line every ten seconds.
+    and that the balances after each row and the current balances equal the sums of the rows. It checks that the
+    transactions match the rows, and that each transaction can be found by id and in the lists of the card. It compares
+    the holds with the pending payments and authorizations, and the reserve with the open disputes. A movement between
+    accounts must be recorded identically in each account. At the first mismatch, the command ends with exit code 1. The
+    service may keep running. Progress goes to standard error: a bar on a terminal, otherwise a line every ten seconds.
 
     \b
     Examples:

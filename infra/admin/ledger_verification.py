@@ -200,7 +200,9 @@ def _reference_of_card_list(item: Item) -> _Reference:
 def claims_by_account(
     store: Store, progress: Progress = SILENT
 ) -> tuple[dict[str, list[ReservedAmount]], list[LedgerMismatch]]:
-    """Return all reserved amounts by account, and the authorizations whose expiry is missing or late."""
+    """Return all reserved amounts by account, and the authorizations whose held amount or scheduled expiry contradicts
+    their state.
+    """
     found, wrong = dict[str, list[ReservedAmount]](), list[LedgerMismatch]()
     for item in progress.count(store.scan(ExternalPayment.table), "records of external payments"):
         if item["part"] == ExternalPayment.kind and item.get("held"):

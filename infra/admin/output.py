@@ -108,8 +108,8 @@ def _is_passed(context: typer.Context, name: str | None) -> bool:
 
 
 def _spell_option(option: Any, value: object) -> str:
-    """Return the longest name of an option, such as ``--api-version``. For a switch, return the name that stands for
-    the given value.
+    """Return the longest name of an option, such as ``--api-version``. For a switch, return the name that corresponds
+    to the given value.
     """
     return str(max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len))
 

@@ -110,7 +110,7 @@ def remove(
 
 
 def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> list[Callable[[], None]]:
-    """Return the removal steps of each due record."""
+    """Return a list of functions. Each function removes one of the ``due`` records."""
     return [partial(remove_one, hub, each) for each in due]
 
 

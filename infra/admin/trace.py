@@ -184,7 +184,9 @@ CONSENT = (
     *("spent_at", "ended_at", "ended_by"),
 )
 PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
-"""An allow-list of members per record, so that new members are not shown by accident."""
+"""The members of a payment that the command displays. Only listed members are displayed, so new members are not exposed
+by accident.
+"""
 _TOGETHER = 100
 
 

@@ -15,7 +15,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
 PAYMENT_BYTES = 300_000
-"""The largest response to a payment (bank integration, Answers)."""
+"""The maximum size of a bank's response to a payment, in bytes (bank integration, Answers)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from infra.conformance.masking import Masking
 SHOWN = 4000
 """Maximum number of characters of a body that a report shows."""
 HIDDEN_HEADERS = ("x-api-key", "x-auth-token", "x-signature", "authorization", "cookie", "set-cookie")
-"""Headers whose values a report never shows."""
+"""Headers whose values are never included in a report."""
 _sign = lru_cache(1024)(sign)  # many requests have the same body, and the padding has nothing random
 _RATE_TRIES, _LONGEST_PAUSE = 5, 10
 """Maximum number of attempts at a call that the bank refuses with 429, and the longest pause between attempts in

@@ -19,7 +19,7 @@ NOT_SUPPORTED = 3
 """The exit code of a command that does not support the requested action."""
 REMINDER_SECONDS = 60
 _OUTPUT = 2000
-"""Maximum number of characters of a command's output that are kept."""
+"""The maximum number of characters of a command's output that are retained."""
 Action = Literal["consent", "payment", "revoke"]
 SENTENCES = {
     ("consent", "approve"): "Open this address, and approve the access at the bank:",

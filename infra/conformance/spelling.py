@@ -1,4 +1,4 @@
-"""Serialises valid requests in an unusual notation: white space, escaped letters, amounts as numbers."""
+"""Serialises valid requests as unusual JSON, with extra white space, escaped letters, and amounts as numbers."""
 
 from __future__ import annotations
 

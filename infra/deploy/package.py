@@ -52,7 +52,7 @@ def package(stage: str, target: Path) -> list[Path]:
 
 
 def _pins(stage: str) -> list[Pin]:
-    """Return the pins of the layer's packages, and of Chalice, whose modules are in the function."""
+    """Return the pinned packages of the layer, and the pin of Chalice, whose modules are deployed with the function."""
     function = lock.read(ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
     return [*layer.pinned(ROOT, chalice_command.stage_processor(stage)).values(), function]
 

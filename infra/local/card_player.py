@@ -55,14 +55,14 @@ class PastClock(Clock):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """An action at a time of the simulated period.
+    """An action of the simulated period, with its time.
 
     Attributes:
         day: the number of whole days since the start.
         at: the UTC time of day.
         name: the unique name, which identifies the step and its response in references.
         members: the request's members; ``$name.member`` stands for a value in the response to the earlier step
-        ``name``.
+            ``name``.
         code: the expected response code of the network, if any.
     """
 

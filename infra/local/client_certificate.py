@@ -29,8 +29,8 @@ def describe_certificate(certificate: x509.Certificate) -> dict[str, Any]:
 
 
 def format_name(name: x509.Name) -> str:
-    """Format a name in API Gateway's notation. The parts have the same order as in the certificate, the reverse of RFC
-    4514.
+    """Format a name in API Gateway's notation. The attributes have the same order as in the certificate, which is the
+    reverse of the order in RFC 4514.
     """
     return ",".join(part.rfc4514_string() for part in name.rdns)
 

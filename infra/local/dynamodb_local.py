@@ -49,7 +49,7 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
 
 
 def find_java() -> str:
-    """Return the path of a Java program whose version is sufficient. Raises: EngineFailed."""
+    """Return the path of a Java executable of version ``OLDEST_JAVA`` or later. Raises: EngineFailed."""
     found = shutil.which("java")
     if found is None:
         raise EngineFailed(f"DynamoDB Local needs Java {OLDEST_JAVA} or later, but there is no java on this machine")

@@ -37,8 +37,8 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _UNITS = {"minute": 60, "hour": 3600, "day": 86400}
 _YEARS_AHEAD = 5
 _LONGEST_WAIT = 60.0
-"""Maximum number of seconds after which a schedule checks again whether a run is due, because business time may have
-been moved.
+"""Maximum number of seconds between two checks of whether a scheduled run is due. Business time may be moved between
+the checks.
 """
 
 Handler = Callable[[Any, Any], Any]

@@ -82,7 +82,7 @@ class MessageQueue:
         self._enter(message)
 
     def take(self) -> Message | None:
-        """Return the message that has been visible for the longest time. The caller then hides or removes the
+        """Return the message that has been visible for the longest time. The caller must then hide or remove the
         message.
         """
         self._uncover()

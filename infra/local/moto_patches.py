@@ -149,8 +149,8 @@ def _read_expressions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Parse and serialise attribute values directly. Unpatched, moto searches each value for all ten types in many
-    notations.
+    """Patch moto to parse and serialise attribute values directly. Without the patch, moto searches each value for all
+    ten types in many notations.
     """
     parsers: Any = import_module("moto.core.parse").BaseJSONParser
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer

@@ -4,8 +4,8 @@ With TLS, the connection's thread performs the handshake, and the client's certi
 API Gateway's format.
 
 Chalice's own handler uses Nagle's algorithm (40 ms per request on a persistent connection), sends a body in response to
-``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events and responses remain Chalice's,
-including API Gateway's 403 for an unknown path.
+``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. This server replaces that handler. Chalice still
+handles routes, events and responses, including API Gateway's status 403 for an unknown path.
 """
 
 from __future__ import annotations

@@ -67,11 +67,12 @@ class _Found:
 
 
 class TppAuthentication:
-    """Authenticates clients and bearers with one strongly consistent read, and a write if a credential is used up.
+    """Authenticates clients and bearers with one strongly consistent read. A single-use credential also requires one
+    write.
 
-    The call is then counted once for each request in this process. Only an authenticated client uses up its own limit.
-    A call with only a Client ID, which every PSU's browser sees, counts for the pair of client and IP address. So
-    strangers cannot use up a client's limit.
+    Each request is counted once against a call limit of this process. Only requests of an authenticated client are
+    counted against the client's limit. A request with only a Client ID, which is visible in every PSU's browser, is
+    counted by client and IP address. So strangers cannot use up a client's limit.
 
     Args:
         client_calls: the default limit of clients, in calls per minute.

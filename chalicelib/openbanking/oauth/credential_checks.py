@@ -1,6 +1,6 @@
-"""Verification of assertions, proofs and certificates, and the refusals of invalid ones.
+"""Verification of client assertions, proofs of possession and certificates.
 
-A caller is informed that a credential was refused, but not of the reason. The log contains the reason.
+A refusal does not give the caller the reason why a credential is invalid. The reason is logged.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ class ClientAssertions:
         self._token_endpoints = token_endpoints
 
     def verify(self, client: Client, assertion: str, endpoints: Collection[str]) -> SingleUse:
-        """Verify an assertion of ``client``. The caller must then use up the assertion's identifier.
+        """Verify an assertion of ``client``. The caller must then record the assertion's identifier as used.
 
-        Outside the profile ``fapi2``, ``aud`` may also name the token endpoint, or the called endpoint, whose addresses
-        are ``endpoints`` (RFC 7523 §3, RFC 9126 §2).
+        Outside the profile ``fapi2``, ``aud`` may also be the URL of the token endpoint or of the called endpoint.
+        ``endpoints`` contains the URLs of the called endpoint (RFC 7523 §3, RFC 9126 §2).
 
         Raises:
             InvalidJwt.

@@ -29,7 +29,9 @@ _ENTRY_BYTES = 3
 CONSENT_BYTES = BODY_BYTES + MOST_IDENTIFIERS * sum(
     longest * _CHARACTER_BYTES + _ENTRY_BYTES for longest in (_LONGEST_IBAN, LONGEST_ID, _LONGEST_NUMBER)
 )
-"""The maximum body size of a consent, with every identifier in its longest notation, and the other members."""
+"""The maximum body size of a request that saves a consent: the general limit, plus the longest possible lists of
+account identifiers.
+"""
 
 Identifiers = Annotated[list[Id[LONGEST_ID]], Field(max_length=MOST_IDENTIFIERS)]
 
@@ -131,7 +133,7 @@ ConsentId = Annotated[str, PlainValidator(_consent_id), WithJsonSchema(dict(_CON
 
 
 class ConsentsStatus(Message):
-    """``/bank/consents/status``: the consents, at most 100, whose states the bank wants to know."""
+    """``/bank/consents/status``: a query for the status of at most 100 consents."""
 
     access_tokens: Annotated[list[AN[512]], Field(max_length=MOST_CONSENTS)] | None = None
     """The consents' access tokens, as issued to the bank.
@@ -176,7 +178,7 @@ class PaymentsStatusV2(_Camel, PaymentsStatus):
 
 
 class ConsentsStatusV2(_Camel, ConsentsStatus):
-    """``/bank/v2/consents/status``: the consents, at most 100, whose states the bank wants to know."""
+    """``/bank/v2/consents/status``: a query for the status of at most 100 consents."""
 
 
 class DailyPerformance(_Camel):

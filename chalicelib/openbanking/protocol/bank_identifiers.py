@@ -58,10 +58,10 @@ class BankIdRule(IdRule):
 
 
 BankId = Notation(Any, BankIdRule)
-"""An identifier in a bank's response. The notation gives the maximum length in the specification."""
+"""An identifier in a bank's response. The number in brackets is the maximum length in the specification."""
 BankNumber = Notation(Any, partial(NumberRule, named=LONGEST_ID))
-"""A numeric identifier in a bank's response. The notation gives the number of digits in the specification. The value is
-not converted.
+"""A numeric identifier in a bank's response. The number in brackets is the number of digits in the specification. The
+value is not converted.
 """
 BankPaymentId = Annotated[str, BankIdRule(LONGEST_ID, named=LONGEST_PAYMENT_ID)]
 """The id of a payment in a bank's response."""

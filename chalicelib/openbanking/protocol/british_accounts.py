@@ -49,7 +49,9 @@ def read_approved_account(text: str) -> BritishAccount:
 
 
 def distinct_accounts(texts: Iterable[str]) -> list[str]:
-    """Return the entries of ``accountNumbers`` without duplicates. The first notation of each account is kept."""
+    """Return the entries of ``accountNumbers`` without duplicates. If an account appears in several notations, return
+    the first one.
+    """
     found: dict[BritishAccount, str] = {}
     for text in texts:
         found.setdefault(read_approved_account(text), text)

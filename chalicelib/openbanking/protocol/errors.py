@@ -157,8 +157,8 @@ FrontDoorError = Literal[
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
 ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
-"""The reason why a payment failed: the outcome is unknown, the payment was not sent, the bank refused it, or the bank's
-response cannot be used, so that the outcome is unknown as well.
+"""The reason why a payment failed: ``outcome_unknown``, ``not_sent``, ``refused_by_bank``, or ``bad_answer``. After
+``bad_answer``, an unusable response from the bank, the outcome is also unknown.
 """
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """The credential that a refusal requires: a client secret, or an access token, possibly with an error (RFC 6750 §3.1,

@@ -57,8 +57,8 @@ def _is_visible(text: str) -> bool:
 
 
 def _name(letters: str, no_letters: str, is_letter: Callable[[str], bool], description: str, example: str) -> Notation:
-    """Return the notation for a kind of name. ``letters`` describes the allowed characters, ``no_letters`` is a pattern
-    for other ASCII characters.
+    """Return the field type for a kind of name. ``letters`` describes the allowed characters. ``no_letters`` is part of
+    a regular expression for ASCII characters that are not allowed.
     """
     fits = in_names("'\u2019-.,&/()", _is_visible, is_letter)
     others = rf"{no_letters}\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
@@ -74,8 +74,8 @@ Name = _name(
     "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits",
     "Zoë O'Brien",
 )
-"""The name of a person or town. Where the specification says letters, combining marks, spaces and punctuation are also
-accepted.
+"""The name of a person or town. Combining marks, spaces and punctuation are accepted, although the specification allows
+only letters.
 """
 PayeeName = _name(
     "letters, digits, spaces",

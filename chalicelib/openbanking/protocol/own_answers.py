@@ -1,4 +1,4 @@
-"""The service's own responses to TPPs and banks: the return types of the flows.
+"""Types of the responses that the service itself sends to TPPs and banks. The flows return these types.
 
 The documents describe these types, and tests check the documents' examples against them. Members are in snake_case;
 responses to banks are converted to each version's spelling. For errors, see ``errors``, and for metadata
@@ -130,7 +130,7 @@ class BankScope(TypedDict):
     service: Service
     """The PSD2 service to which the scope belongs."""
     meaning: str
-    """What the scope allows. Example: ``"account list and details"``."""
+    """A description of the access that the scope allows. Example: ``"account list and details"``."""
 
 
 class ScopeAnswer(TypedDict):
@@ -163,8 +163,8 @@ class BankEntry(TypedDict):
     response, or until midnight UTC. The value is at most two minutes old.
     """
     average_ms: Count | None
-    """The bank's mean response time on the last full UTC day, in milliseconds; null if there were no responses. Until
-    01:10 UTC, the value is that of the day before.
+    """The bank's mean response time on the previous UTC day, in milliseconds; null if there were no responses. Before
+    01:10 UTC, the value is for the day before the previous day.
     Example: ``149``.
     """
     logo_url: WebAddress | None

@@ -1,6 +1,7 @@
 """The PSU headers, in which a TPP describes the PSU's device and connection to the bank (Berlin Group, NextGenPSD2).
 
-A request without ``PSU-IP-Address`` is unattended: the PSU has not asked for the data (RTS on SCA, Article 36(5)).
+A request without ``PSU-IP-Address`` is unattended: the PSU did not actively request the data (RTS on SCA, Article
+36(5)).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All refusals: fault (which determines code and status), message, and further response members.
+"""All reasons for refusing a request. Each row has a fault, a message, and optional response members.
 
-Each refusal is a ``RefusalRow``. To refuse a request, call the row and raise the result: ``raise
+The fault determines the error code and the HTTP status. To refuse a request, call the row and raise the result: ``raise
 refusals.STATE_USED()``. Documents and tests use the codes and messages of the rows. For members that do not match their
 model, see ``errors``.
 """

@@ -204,8 +204,8 @@ class PaymentStatusQuery(Message):
 def _one_of(
     known: Callable[[], frozenset[str]], longest: int, description: str, spelled: Callable[[str], str] = str
 ) -> FormRule:
-    """Return the rule for a value that must be one of the ``known`` names. ``spelled`` converts the input to the
-    spelling of these names.
+    """Return a validation rule that accepts only the ``known`` names. ``spelled`` normalises the input before the
+    comparison.
     """
 
     def check(given: str) -> str:

@@ -200,7 +200,7 @@ class PaymentsAnswer(OpenMessage):
     """A page of an account's payments."""
 
     payments: list[ListedPayment]
-    """The payments, newest first; pending ones may come before all others."""
+    """The payments, newest first. Pending payments may come before all other payments."""
     paginator: Paginator
     """The position of this page."""
 

@@ -64,9 +64,9 @@ ANSWERS = AnswerForm(
     bank_failed=frozenset({"4000", "4002"}),
 )
 REVOKE_TOKEN = Webhook("/revoke_token", None, TokenEnded, Acknowledgement, part_of="authorization", form=ANSWERS)
-"""A consent has ended. The TPP or the service has ended the consent of this token, which ``consent`` returned to the
-bank. The call is repeated for up to three days until it succeeds, or until the bank responds with 404 or 410, which
-mean that the bank does not know the token.
+"""A consent has ended. The TPP or the service has ended the consent to which this access token belongs. The token was
+returned to the bank by ``consent``. The call is repeated for up to three days until it succeeds, or until the bank
+responds with 404 or 410, which mean that the token is unknown to the bank.
 """
 
 
@@ -101,8 +101,9 @@ def load_webhooks() -> Webhooks:
         is_later_page=is_later_page,
         unknown=UNKNOWN,
     )
-    """Payments of an account. A page of an account's payments, newest first; pending ones may come before all others.
-    ``amount`` is negative when money left the account. ``paginator`` is an object; a list of objects is also accepted.
+    """Payments of an account. A page of an account's payments, newest first. Pending payments may come before all other
+    payments. ``amount`` is negative when money left the account. ``paginator`` is an object; a list of objects is also
+    accepted.
     """
     reads["account_payment"] = Webhook(
         "/account_payment", ACCOUNT_PAYMENT, accounts.PaymentRequest, accounts.PaymentAnswer, unknown=UNKNOWN

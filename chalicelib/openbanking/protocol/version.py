@@ -129,7 +129,9 @@ class Version:
         return reads | {call: self.payments[call.kind] for call in PAYMENTS if call.kind in self.payments}
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
-        """Convert snake_case members, including those of objects in lists, to the spelling of the banks' calls."""
+        """Convert the snake_case member names of a message to the spelling of the banks' calls. The members of objects
+        in lists are also converted.
+        """
         return {self.spell(name): self._spell_inside(value) for name, value in members.items()}
 
     def _spell_inside(self, value: Any) -> Any:

@@ -28,7 +28,7 @@ def version_below(route: str) -> Version | None:
 
 
 def errors_of(route: str) -> Errors:
-    """Return the error format of a route. Routes for TPPs use the format of version 2, whatever the bank's version."""
+    """Return the error format of a route. All routes for TPPs use the error format of version 2."""
     version = version_below(route)
     return version.errors if version else version_2_error
 

@@ -89,8 +89,8 @@ class Webhook:
         scheme_places: the parts of a payment request that have a ``payment_scheme``, each with its currency.
         form: the response format, if it differs from the version's.
         is_later_page: whether a request is for a page after the first page of a list.
-        unknown: the bank's error codes for an unknown account or payment. HTTP status 404 means the same with any code.
-            Empty if the request names neither an account nor a payment.
+        unknown: the bank's error codes for an unknown account or payment. A response with HTTP status 404 has the same
+            meaning, whatever its error code. Empty if the request names neither an account nor a payment.
     """
 
     path: str

@@ -2,9 +2,11 @@
 
 A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
 minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through
-the cancel URL. Conditional writes make these states exclusive. While a request is open, a user who may choose the bank
-can choose another bank. The new request replaces the first one, whose request URL is no longer valid. The first bank's
-cancel URL still redirects the PSU to the TPP.
+the cancel URL. Conditional writes make these states exclusive.
+
+If the user may choose the bank, the user can switch to a different bank while the request is open. A new request then
+replaces the previous request, and the previous request URL becomes invalid. The cancel URL of the previous bank still
+redirects the PSU to the TPP.
 """
 
 from __future__ import annotations

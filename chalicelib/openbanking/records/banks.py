@@ -214,7 +214,7 @@ class Banks:
         return cached
 
     def _read_item(self, bic: str) -> Item | None:
-        """Return a bank's item by its BIC, with or without the suffix ``XXX``. The given notation has precedence."""
+        """Return a bank's item by its BIC, with or without the suffix ``XXX``. An exact match has precedence."""
         keys = [bank_key(spelling) for spelling in spellings(bic)]
         return next((item for item in self._store.batch_get(keys) if item), None) if keys else None
 
@@ -222,7 +222,7 @@ class Banks:
         return list(self._store.each(TABLE, ("directory", DIRECTORY), index="directory"))
 
     def _read_all(self, bics: Iterable[str]) -> list[Bank]:
-        """Read the banks with these BICs, in the given order, without missing banks."""
+        """Read the banks with these BICs, in the given order. Unknown BICs are omitted."""
         batches = pieces([bank_key(bic) for bic in bics], 100)
         found = together([partial(self._store.batch_get, batch) for batch in batches])
         return [Bank.from_item(item) for items in found for item in items if item]

@@ -87,10 +87,10 @@ class CertificateBlocklist:
 
 
 def blocklist_key(issuer: str, serial_number: str) -> tuple[str, Item]:
-    """Return the table and key of a blocked certificate. A certificate whose key has an item is refused.
+    """Return the table and key of a certificate's blocklist entry. If the entry exists, the certificate is refused.
 
-    Different notations of an issuer or serial number (hexadecimal) have the same key. The order and case of an issuer's
-    attributes are ignored, because programs write them differently (RFC 5280 §7.1).
+    Different notations of an issuer or of a hexadecimal serial number have the same key. The order and case of an
+    issuer's attributes are ignored, because programs format them differently (RFC 5280 §7.1).
     """
     try:
         serial = normalize_serial_number(serial_number)

@@ -96,12 +96,14 @@ class ClientList:
         return ClientPage(found, following, is_cut=True, examined=examined)
 
     def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> ClientPage:
-        """Return the newest clients that are not archived, and the ``chosen`` client. If ``active`` is true, omit
+        """Return a user's newest clients that are not archived, and the ``chosen`` client. If ``active`` is true, omit
         inactive clients.
 
-        The result has at most ``CHOICES`` clients and the chosen client. The chosen client may be archived, and is read
-        separately if it is not among the others. If some of the newest ``CHOICES`` clients are excluded, twice that
-        number is examined. If all are excluded, ``EXAMINED`` clients are examined.
+        The result has at most ``CHOICES`` clients in addition to the chosen client. The chosen client may be archived.
+        It is read separately if it is not one of the newest clients.
+
+        The first query examines the newest ``CHOICES`` clients. If only some of them match, a second query examines up
+        to twice that number. If none of them match, up to ``EXAMINED`` clients are examined in total.
         """
         wanted = ClientFilter(active=active or None)
         rows = self._query(owner, CHOICES)

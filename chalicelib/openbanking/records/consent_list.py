@@ -1,10 +1,10 @@
 """A client's consents, newest first, page by page.
 
-The index ``client`` has every consent under its client, sorted by the time of its creation, including consents saved
-before the index existed. The index is not sharded, because a client gets few new consents per second. A page takes one
-query, or two if its filter excludes many of the first rows. The other index members, which filters compare, change only
-with a consent's status, so reads and refreshes do not write them. The index may lag behind, so the consents of a page
-are read from the table, strongly consistent.
+The index ``client`` lists each client's consents by creation time, including consents saved before the index existed.
+The index is not sharded, because a client gets few new consents per second. A page takes one query, or two if its
+filter excludes many of the first rows. The index also has the attributes that filters compare. These attributes change
+only with a consent's status, so reading a consent or refreshing a token does not update the index. The index may lag
+behind the table, so the consents of a page are read from the table with strong consistency.
 """
 
 from __future__ import annotations

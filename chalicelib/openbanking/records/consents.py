@@ -3,12 +3,13 @@
 Each consent is an item collection. The item ``consent`` contains client, scopes, accounts and expiry. Relayed calls
 read this item, so it is small. The item ``grant`` contains the authorization code and the current refresh token. Each
 access and refresh token has an item with its digest. Tokens are valid only while the consent is *authorised*, so a
-single write to the consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read
-the status of its payment.
+single write to the consent revokes them all. Exception: after a one-time consent is *spent*, its access token can still
+be used to read the status of its payment.
 
 ``last_used_on`` is the UTC day on which the TPP last received a token for the consent. The transactions that issue
-tokens set this member, so reads do not write. An access token is valid for an hour, so the last use may be up to an
-hour later. Consents that were last used before this member was introduced do not have it.
+tokens set this member, so reading a consent does not cause a write. An access token is valid for an hour, so the TPP
+may have used the consent for up to an hour longer. Consents that were last used before this member was introduced do
+not have it.
 
 A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, and ``notify_at`` its
 time. Another index lists each client's consents (see ``consent_list``).
@@ -307,9 +308,10 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """Return the write that is part of recording a consent's due event. It fails if the event was already recorded.
+        """Return the write that schedules a consent's next expiry event when the current event is recorded.
 
-        The write advances ``notify`` from ``consent.expiring`` to ``consent.expired``, and then removes it.
+        The write changes ``notify`` from ``consent.expiring`` to ``consent.expired``, or removes it after
+        ``consent.expired``. The write fails if the current event was already recorded.
         """
         last = item["notify"] == "consent.expired"
         following: Item = {} if last else {"notify": "consent.expired", NOTIFY.time: item["valid_until"]}

@@ -112,7 +112,10 @@ class OrderAnswers:
         return self._put(claim, {"refusal": members}, claim.claim.is_own)
 
     def put_released(self, claim: OrderClaim) -> Put:
-        """Return the write that frees a key whose request was not sent, as if the claim had expired."""
+        """Return the write that releases an idempotency key if the request was not sent to the bank.
+
+        The key can then be claimed again, as if the claim had expired.
+        """
         put = self._put(claim, condition=claim.claim.is_own)
         return replace(put, item={**put.item, "expires_at": self._clock.time()})
 

@@ -1,14 +1,14 @@
-"""Payment orders by their X-Request-Id: an id identifies a single order at a bank.
+"""Payment orders, identified by their X-Request-Id: an id identifies a single order at a bank.
 
 If an id is reused for another order, the bank may return the first order's payment. The id is therefore claimed, per
 bank, for 24 hours before the bank is called, and for as long as the order's outcome is unknown. Retries of the order
 (same client, path, consent and body) share the claim. Any other order is refused. The claim counts the attempts that
-may have sent the order. An attempt that provably did not send the order decrements the count. At zero, the id is free
-again.
+may have sent the order. An attempt that provably did not send the order decrements the count. If the count reaches
+zero, the id can be claimed again.
 
-``open_attempts`` are the attempts whose outcome is unknown, starting with the claim. So orders of an interrupted
-service remain visible. While there are open attempts, a sparse index lists the order from the time at which it should
-have an outcome. Orders are stored for 90 days.
+``open_attempts`` contains the attempts whose outcome is unknown. An attempt is added when the id is claimed, so orders
+remain visible if the service is interrupted. While there are open attempts, a sparse index lists the order from the
+time at which it should have an outcome. Orders are stored for 90 days.
 """
 
 from __future__ import annotations
@@ -180,9 +180,10 @@ class Orders:
         )
 
     def update_not_accepted(self, order: Order, attempt: str, *, sent: bool, alone: bool) -> Update:
-        """Return the write for an attempt that the bank refused or, unless ``sent``, that never reached the bank.
+        """Return the write for an attempt that did not lead to a payment.
 
-        If ``alone`` is true, the write resolves the order, and fails if another attempt's outcome is unknown.
+        If ``sent`` is true, the bank refused the attempt; otherwise, the attempt never reached the bank. If ``alone``
+        is true, the write resolves the order, and fails if the outcome of a different attempt is unknown.
         """
         counted: dict[str, Any] = {} if sent else {"sendings": -1}
         if not alone:

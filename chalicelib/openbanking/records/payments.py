@@ -25,7 +25,9 @@ from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
 TABLE = "payments"
 EARLY_SECONDS = 15 * 60
 HISTORY = 200
-"""The maximum number of stored status changes of a payment: the first and the most recent ones."""
+"""The maximum number of status changes that are stored for a payment. If there are more, the first change and the most
+recent changes are stored.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,9 @@ class Payment:
     """A payment that a bank has accepted. ``consent_id`` is ``None`` for a direct payment.
 
     ``request_id`` is the X-Request-Id sent to the bank, and ``order_digest`` the order's digest (see ``orders``). Both
-    are ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until the
-    bank returns a status. ``key_claim`` and ``key_digest`` are the claim of its Idempotency-Key, if any.
+    are ``None`` for payments that were stored before these members were introduced. ``outcome`` is set if the bank's
+    response contained the payment id but was otherwise unusable, and is removed when the bank returns a status.
+    ``key_claim`` and ``key_digest`` identify the claim of the payment's idempotency key, if any.
     """
 
     bic: str

@@ -3,7 +3,7 @@
 A document of a few kilobytes can keep a browser busy for hours. An element is drawn with everything that it refers to
 (``use``, patterns, masks, clip paths, markers, filters, gradients), nested references multiply the cost, and inherited
 references are drawn with every descendant. The computation follows these references, and ends when the cost exceeds the
-limit. If a document is ambiguous, the cost is too high rather than too low.
+limit. The cost of an ambiguous document is overestimated rather than underestimated.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 FARTHEST_RATIO = 2_000
-"""The maximum extent of a drawing relative to the logo's size: 2,000,000 pixels if the logo is shown with 1,000 pixels.
+"""The maximum extent of a drawing as a multiple of the logo's size. A logo displayed at 1,000 pixels may extend to
+2,000,000 pixels.
 """
 _SIZES = frozenset(("width", "height", "inline-size", "block-size", "markerWidth", "markerHeight"))
 _EXTENTS = _SIZES | {"d", "points", "x", "y", "r", "rx", "ry", "cx", "cy", "x1", "y1", "x2", "y2"}

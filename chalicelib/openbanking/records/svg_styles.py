@@ -63,8 +63,8 @@ _FEW_OCTAVES = re.compile(r"\s*(?:[0-9]|10)\s*")
 
 
 def unite(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
-    """Return the union of two sets. If a set contains the other set, return it without a copy, because thousands of
-    elements can use it.
+    """Return the union of two sets. If one set contains the other, return the larger set without a copy, because
+    thousands of elements can share this set.
     """
     if one is other or other <= one:
         return one

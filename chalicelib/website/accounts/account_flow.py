@@ -115,8 +115,9 @@ class WrongPassword(Exception):
 def request_confirmation(name: str, password: str, *, clock: Clock, users: Users, call: Call) -> None:
     """Email a link that completes a registration (see ``users.check_registration``).
 
-    If the address already has an account, the email says so, and the request takes the same time. Using the link with
-    this password creates the account, so the owner of an address cannot confirm a stranger's registration by mistake.
+    If an account with this address already exists, the email informs the recipient, and the request takes the same
+    time. The link creates the account only together with this password, so the owner of an address cannot confirm a
+    stranger's registration by mistake.
     """
     password_hash, now = passwords.hash_password(password), clock.time()
     if users.find(name) is not None:
@@ -156,7 +157,7 @@ def issue_code(user: User, *, clock: Clock, engine: Engine) -> str:
 def link_manager(code_or_email: str, manager_id: int, *, users: Users, engine: Engine, call: Call) -> User:
     """Link a user to the cards of a programme manager.
 
-    A code, which is used up, or the email of an identified user (see ``users``) names the user.
+    The user is identified by a single-use code, or by the email of an identified user (see ``users``).
 
     Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
     """

@@ -67,7 +67,7 @@ def confirmation_form(visit: Visit) -> Response:
 
 
 def confirm_registration(visit: Visit) -> Response:
-    """``POST /confirm/{secret}``: given the password chosen at registration, create the account and sign in."""
+    """``POST /confirm/{secret}``: check the password, create the registered account and sign in."""
     secret = visit.incoming.uri["secret"]
     try:
         name = visit.website.call(account_flow.find_confirmed_email, secret)

@@ -20,13 +20,13 @@ _LINE = 88
 
 @dataclass(frozen=True, slots=True)
 class SampleCall:
-    """A call of a journey.
+    """An API call that the web interface makes during an authorization, displayed as sample code.
 
     Attributes:
         name: an identifier within the page; ``title`` is its heading.
         address: the URL; the method is POST.
         body: the body's members.
-        programs: the same call as a program, by language.
+        programs: the call as sample code, by programming language.
         answer: the members of the stored response, if there is one.
     """
 

@@ -134,7 +134,7 @@ def list_activity(visit: Visit, manager_id: int) -> Response:
 
 
 def _members(wanted: ListFilter) -> Mapping[str, Any]:
-    """Return the members of the request. With an invalid field, return only those that identify the list's owner."""
+    """Return the members of the card API request. If a filter field is invalid, return only ``card_id``."""
     if not wanted.errors:
         return wanted.members
     return {name: value for name, value in wanted.members.items() if name == "card_id"}

@@ -72,7 +72,7 @@ MESSAGES: Mapping[int, str] = {
     values.REVERSAL: "reversal",
     values.EXPIRY: "end of the hold",
 }
-"""Labels of network messages, including those that the service generates on the network's behalf."""
+"""Labels of network messages, including messages that the service generates on behalf of the network."""
 _RELEASES = (values.REVERSAL, values.EXPIRY)
 PIN: Mapping[int, str] = {states.PIN_OK: "OK", states.PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
 _WORDS = ("description", "reference_number")

@@ -112,7 +112,7 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
     """Return the errors in a refusal by member, or no errors if any error concerns a member without a label.
 
-    Labels replace member names. The page says when a field is required.
+    Labels replace the names of members. The condition for a required member is omitted.
     """
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
@@ -137,7 +137,9 @@ def _field_problem(field: FormField, text: str) -> str:
 
 
 def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency: int) -> dict[str, Any]:
-    """Return the request members that follow from the chosen offer, whose currency is ``currency``."""
+    """Return the request members that are derived from the submitted choices. ``currency`` is the currency of the
+    chosen record.
+    """
     if simulation.needs == "addresses":
         return {"currency_ison": currency, "scheme": _SCHEMES.get(currency, "")}
     if simulation.action == "assignExternalPaymentAddress":
@@ -146,7 +148,7 @@ def _implied_members(simulation: Simulation, found: Mapping[str, Any], currency:
 
 
 def _is_number_offer(field: FormField) -> bool:
-    """Whether the field's choices are offers whose value is an id and a currency."""
+    """Whether the field's choices are existing records. Each value then consists of an id and a currency."""
     return field.offer not in (None, "currencies")
 
 
@@ -161,7 +163,9 @@ def _to_int(text: Any) -> int:
 
 
 def _known_authorizations(shown: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the approved or cleared authorizations, with those that are most likely to be cleared next first."""
+    """Return the approved or cleared authorizations of a card. Authorizations that are most likely to be cleared next
+    come first.
+    """
     known = [each for each in shown["authorizations"] if each["state"] != DECLINED or each["cleared"]]
     return sorted(known, key=lambda each: _LIKELY.index(each["state"]))
 
@@ -213,7 +217,9 @@ class SimulationResult:
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
-    """Describe the result of an action from its request and response. ``shown`` is the card after the action."""
+    """Describe the result of an action from its request and response. ``shown`` contains the card's data after the
+    action.
+    """
     match action:
         case "simulateAuthorization" | "simulateAdvice" | "simulateIncrement":
             return _authorization_result(action, data, shown)

@@ -1,7 +1,7 @@
-"""The simulator's forms as data: the fields of each action.
+"""The forms of the card simulator, declared as data: the fields of each action.
 
-The choices of a field are fixed, or they are offers: existing records shown on the card's page, for example held
-authorizations.
+The choices of a field are fixed values, or existing records of the card, for example held authorizations. The field's
+``offer`` is the kind of these records.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Simulation:
 
     Attributes:
         is_of_card: whether the request contains the card's id. A request with an authorization's id does not contain
-        it.
-        otherwise: the text that is shown if there is no record to act on yet.
+            the card's id.
+        otherwise: the text that is displayed if no record exists to which the action can apply.
     """
 
     action: str

@@ -159,7 +159,9 @@ def _fetched_event_page(visit: Visit) -> Response:
 
 
 def _cursor(part: ClientEventsPage, now: int) -> str:
-    """Return a text that changes with the rows and their states, but not with time alone."""
+    """Return a digest that changes when the listed events or their states change. Passing time alone does not change
+    the digest.
+    """
     rows = [
         [*entry.position] if entry.delivery is None else [entry.delivery.delivery_id, _progress(entry.delivery, now)]
         for entry in part.entries
@@ -168,7 +170,9 @@ def _cursor(part: ClientEventsPage, now: int) -> str:
 
 
 def _progress(delivery: Delivery, now: int) -> str:
-    """Return a text that changes with the displayed state of a delivery, but not with time alone."""
+    """Return a text that changes when the displayed state of a delivery changes. Passing time alone does not change the
+    text.
+    """
     activity = "running" if delivery.is_running(now) else delivery.due_at or ""
     return f"{delivery.state} {delivery.attempts} {activity} {delivery.last.get('at', '')}"
 

@@ -65,7 +65,7 @@ class Inspection:
 def inspect_delivery(
     bodies: SealedBodies, delivery: Delivery, plan: DeliveryPlan, request_text: Callable[[str], str]
 ) -> Inspection:
-    """Read the bodies of a delivery that a client's owner may see, in one call.
+    """Read the request and response bodies of a delivery in one call. The client's owner may see these bodies.
 
     ``request_text`` extracts the request of a deferred call from the body of its delivery.
     """

@@ -4,12 +4,12 @@ Visitors who are not signed in also have a secret, from which their form tokens 
 always creates a new secret, which prevents session fixation.
 
 A session is read together with its user's record, and ends immediately when the user is deactivated or the password
-changes. For this purpose the cookie contains the user's email; cookies of earlier versions do not and cost a second
-read.
+changes. To read both records together, the service stores the user's email in the cookie. Cookies of earlier versions
+have no email and require a second read.
 
-For each account that signed in, the browser also keeps a signed cookie, which does not sign anyone in. Failed sign-ins
-from such a browser are counted separately (see ``attempts``), so that strangers who guess passwords cannot lock this
-browser out.
+For each account that signed in, the browser also stores a signed cookie, which does not sign anyone in. Failed sign-ins
+from a browser with this cookie are counted separately (see ``attempts``), so that strangers who guess passwords cannot
+lock the browser out.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def _other_bytes(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_spelling(session: Session, subject: Subject) -> Evidence:
-    """Send a body in an unusual JSON notation, with a valid hub signature over the compact notation."""
+    """Check that the bank refuses a request if the signature is over a different JSON serialisation of the body."""
     members = session.request(subject)
     body, signed = spelling.respell(members), jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=signed, note="the signature is over another spelling")

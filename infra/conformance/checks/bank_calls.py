@@ -19,7 +19,7 @@ from infra.conformance.session import Session
 from infra.conformance.subjects import subjects
 
 Judge = Callable[[Session, ReceivedCall], str]
-"""A function that describes what is wrong with a call, or returns an empty text for a correct call."""
+"""A function that checks a call from the bank and describes the fault. The text is empty if the call is correct."""
 _UNRELATED = (Fault.UNKNOWN_TOKEN, Fault.PAYMENT_ID, Fault.URL_NOT_VALID)
 """Reasons for refusing a call that does not belong to this run, such as a report of an earlier run's payment."""
 _CONTENT = (Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING)

@@ -23,7 +23,7 @@ _CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
 def checks(subject: Subject) -> list[Check]:
-    """Return the checks of a payment kind whose debtor account is known to the bank."""
+    """Return the checks of declined payments for a webhook that initiates payments with the PSU's consent."""
     return [
         row(
             subject,

@@ -1,7 +1,8 @@
-"""Unknown outcomes of orders, and of payments that a bank named in an unusable response.
+"""Payment orders and payments whose outcome is unknown.
 
-A status from the bank resolves such a payment. The operator can list orders without a known outcome, and record what
-the bank has stated about an order.
+The outcome of a payment is unknown if the bank's response contained a payment id but was otherwise unusable. A status
+from the bank resolves this payment. The operator can list orders whose outcome is unknown, and record the outcome that
+the bank has confirmed.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ def resolve_payment(
     tpp_events: TppEvents,
     engine: Engine,
 ) -> None:
-    """Record a queried status, in neutral form, with the event for the TPP and ``alongside`` in one transaction.
+    """Record the result of a status query for a payment whose outcome is unknown.
 
-    A payment whose outcome is already known does not change. Raises: StoreError.
+    The TPP's event and the writes in ``alongside`` are part of the same transaction. ``neutral`` is the neutral form of
+    the status. A payment whose outcome is already known does not change. Raises: StoreError.
     """
     key = payment_key(payment.bic, payment.payment_id)
 
@@ -104,7 +106,7 @@ class NotResolved(Exception):
 
 
 def list_unresolved(limit: int, *, store: Store, clock: Clock) -> list[RecordedOrder]:
-    """Return at most ``limit`` orders whose outcome should be known by now, oldest first."""
+    """Return at most ``limit`` orders that are no longer being sent and whose outcome is unknown, oldest first."""
     rows = UNRESOLVED.rows(store, until=clock.time(), limit=limit)
     batches = [store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
     orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]

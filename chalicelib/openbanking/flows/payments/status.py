@@ -70,7 +70,7 @@ def record_report(
     orders: Orders,
     engine: Engine,
 ) -> Success:
-    """Record a bank's report. Reports after a final status are ignored.
+    """Record a bank's report of a payment status. Reports after a final status are ignored.
 
     A report for an unknown payment is refused, but stored for a while, because it may have arrived before the bank's
     response to the order.
@@ -105,7 +105,7 @@ def record_report(
 
 
 def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int) -> PaymentStatusReport:
-    """Return a bank's report, translated to the status notation of ``version``."""
+    """Return the status report in a bank's request. The status is converted to the notation of ``version``."""
     neutral = bank.version.statuses.read(request.payment_status)
     assert neutral is not None, "the model accepts only known values"
     return PaymentStatusReport(version.statuses.write(neutral), now)

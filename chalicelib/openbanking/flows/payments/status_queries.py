@@ -1,7 +1,8 @@
-"""Queries that ask banks for the status of payments.
+"""Queries that request the status of a payment from the bank.
 
-If a bank named a payment in an unusable response, its outcome is unknown (``docs/concepts/payments.md``). A bank that
-supports status queries is then queried until it returns a status. ``delivery_plans`` has the plan.
+If a bank's response contained a payment id but was otherwise unusable, the payment's outcome is unknown
+(``docs/concepts/payments.md``). If the bank supports status queries, the service repeats a query until the bank returns
+a status. For the schedule of the queries, see ``delivery_plans``.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ class ConsentStatesAnswerV1(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentsStatusV1(Record):
-    """The request of `/bank/consents/status`: the consents, at most 100, whose states the bank wants to know."""
+    """The request of `/bank/consents/status`: a query for the status of at most 100 consents."""
 
     access_tokens: Sequence[str] | None = field(default=None, repr=False)
     """The consents' access tokens, as issued to the bank."""
@@ -497,7 +497,7 @@ class PaymentsAnswerV1(Record):
     """A page of an account's payments."""
 
     payments: Sequence[ListedPaymentV1]
-    """The payments, newest first; pending ones may come before all others."""
+    """The payments, newest first. Pending payments may come before all other payments."""
     paginator: PaginatorV1
     """The position of this page."""
 

@@ -205,9 +205,7 @@ class ConsentStatesAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentsStatusV2(Record):
-    """The request of `/bank/v2/consents/status`: the consents, at most 100, whose states the bank wants to
-    know.
-    """
+    """The request of `/bank/v2/consents/status`: a query for the status of at most 100 consents."""
 
     NAMES: ClassVar[Mapping[str, str]] = {"access_tokens": "accessTokens", "consent_ids": "consentIds"}
 

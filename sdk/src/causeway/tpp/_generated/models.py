@@ -147,8 +147,8 @@ class BankEntry(Record):
     next response, or until midnight UTC. The value is at most two minutes old.
     """
     average_ms: int | None
-    """The bank's mean response time on the last full UTC day, in milliseconds; null if there were no
-    responses. Until 01:10 UTC, the value is that of the day before.
+    """The bank's mean response time on the previous UTC day, in milliseconds; null if there were no
+    responses. Before 01:10 UTC, the value is for the day before the previous day.
     """
     logo_url: str | None
     """The URL of the bank's logo (PNG, JPEG or SVG), which can be cached permanently; null if the bank has no
@@ -165,7 +165,7 @@ class BankScope(Record):
     service: Literal["AISP", "PISP", "CBPII"]
     """The PSD2 service to which the scope belongs."""
     meaning: str
-    """What the scope allows."""
+    """A description of the access that the scope allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -367,7 +367,7 @@ class PaymentsAnswerV1(Record):
     """A page of an account's payments."""
 
     payments: tuple[ListedPaymentV1, ...]
-    """The payments, newest first; pending ones may come before all others."""
+    """The payments, newest first. Pending payments may come before all other payments."""
     paginator: PaginatorV1
     """The position of this page."""
 
