@@ -1,9 +1,9 @@
-"""A client's events and deferred calls, shown to the client's owner, newest first.
+"""A client's events and deferred calls, displayed to the client's owner, newest first.
 
-The list contains deliveries, and events that the client fetches. Pages are read backwards from a position. They combine
-the index of the client's deliveries or failed deliveries with the partitions of the events that the client fetches. The
-number of calls for a page does not depend on the number of rows. If an event was a delivery before its client began to
-fetch events, the event is in both sources.
+The list contains deliveries, and events that the client fetches. Pages are read backwards from a position. A page
+combines the index of the client's deliveries or failed deliveries with the partitions of the events that the client
+fetches. The number of calls for a page does not depend on the number of rows. If an event was a delivery before its
+client began to fetch events, the event is in both sources.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class ClientSearch:
     before: Position | None = None
 
     def matches(self, delivery: Delivery, plan: DeliveryPlan) -> bool:
-        """Whether a delivery matches and its plan stores replies, so that the client's owner may see it."""
+        """Whether a delivery matches the search, and the client's owner may see the delivery because its plan stores
+        replies.
+        """
         is_visible = plan.keeps_replies and delivery.client_id == self.client_id
         is_wanted = self.type in ("", delivery.kind) or (not plan.has_caller and delivery.topic == self.type)
         return is_visible and is_wanted and self.state in (None, delivery.state)

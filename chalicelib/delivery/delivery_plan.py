@@ -15,8 +15,9 @@ MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
 SHORTEST_POSTPONEMENT = 2
 SWEEP_WAITS = (2 * MINUTE, 4 * MINUTE, 8 * MINUTE, 15 * MINUTE)
-"""The numbers of seconds before each sweep of a delivery. The first wait begins at the due time, and each further wait
-begins at the previous sweep.
+"""The seconds before the sweeper queues a due delivery for the first, second, third and fourth time.
+
+The first wait begins at the due time. Each further wait begins when the sweeper last queued the delivery.
 """
 
 
@@ -45,7 +46,10 @@ class DeliveryPlan:
     keeps_replies: bool = False
 
     def lane_of(self, receiver: str) -> str:
-        """Return the receiver's lane for deliveries with this plan (see ``receiver_slots``)."""
+        """Return the name of the lane (group of slots) that limits concurrent deliveries of this kind to a receiver.
+
+        See ``receiver_slots``.
+        """
         return f"{receiver}#{self.lane}"
 
 
@@ -84,9 +88,9 @@ def postponement(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
 def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at: int, first: int) -> int:
     """Return the time, in Unix seconds, when the sweeper next queues a delivery that remains due.
 
-    ``swept_at`` is the previous time, and ``first`` is the wait before the first time. While a caller waits, the
-    sweeper queues the delivery every minute after ``due_at``, at most five times, because ``give_up_at`` is then
-    reached.
+    ``swept_at`` is the time when the sweeper last queued the delivery. ``first`` is the number of seconds before the
+    sweeper queues the delivery for the first time. While a caller waits, the sweeper queues the delivery every minute
+    after ``due_at``, at most five times until ``give_up_at``.
     """
     age = None if swept_at is None or swept_at < due_at else swept_at - due_at
     if plan.has_caller:
@@ -97,7 +101,7 @@ def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at
 
 
 def _wait_after_sweep(age: int) -> int:
-    """Return the seconds between two sweeps, depending on how long the delivery had been due at the first sweep."""
+    """Return the seconds until the next sweep of a delivery that was due for ``age`` seconds at the previous sweep."""
     reached = 0
     for before, wait in pairwise(SWEEP_WAITS):
         reached += before

@@ -147,7 +147,7 @@ def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
 
 
 def put_delivery(delivery: Delivery) -> Put:
-    """Return the write that creates a delivery, due immediately."""
+    """Return the write that creates a delivery, which is due immediately."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
@@ -237,8 +237,10 @@ def update_end(
     answer: Item | None,
     now: int,
 ) -> Update:
-    """Return the write that ends a delivery. ``entry`` is the history entry of the last attempt. ``answer`` is for the
-    caller.
+    """Return the write that ends a delivery.
+
+    ``entry`` is the history entry of the last attempt. ``answer`` is the response for the caller of a deferred call, if
+    any.
     """
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
@@ -277,7 +279,7 @@ def update_abandoned(delivery: Delivery) -> Update:
 
 
 def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
-    """Return the writes that make a delivery due again with a full set of attempts."""
+    """Return the writes that make a finished delivery due again, with a full set of attempts."""
     expires_at = now + plan.lifetime + plan.retention
     changes = {
         "state": "due",

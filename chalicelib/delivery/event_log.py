@@ -108,7 +108,7 @@ class Reading:
 
     @classmethod
     def decode(cls, text: str) -> Reading:
-        """Return the reading position from a cursor whose signature was verified."""
+        """Decode the reading position in a cursor. The cursor's signature must have been verified."""
         content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
         milliseconds_passed, event_id = _PASSED.unpack_from(content)
         tags = content[_PASSED.size :].hex()

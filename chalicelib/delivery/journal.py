@@ -117,11 +117,11 @@ class Journal:
         """Return the latest deliveries of a bank, client or programme manager, or all failed or due deliveries.
 
         ``since`` (Unix seconds) and the order use the same time. For ``failed``, this is the time of the failure,
-        latest first. For ``due``, this is the time of the next attempt, earliest first. For all deliveries of a
-        receiver, this is the time of recording, latest first.
+        latest first. For ``due``, this is the time of the next attempt, earliest first. For the deliveries of a bank,
+        client or programme manager, this is the time of recording, latest first.
 
         Raises:
-            SearchTooWide: delivered messages were requested without a receiver.
+            SearchTooWide: delivered messages were requested without a bank, client or programme manager.
         """
         searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
@@ -145,7 +145,8 @@ class Journal:
         return Delivery.from_item(item)
 
     def resend(self, delivery_id: str, looks: int = 8) -> bool:
-        """Resend a notification now, with a full set of attempts. A notification that is already due is only queued.
+        """Resend a notification now. A finished notification gets a full set of attempts. A due notification keeps its
+        remaining attempts.
 
         While an attempt is in progress, or concurrent changes occur, the delivery is checked up to ``looks`` times,
         half a second apart. Returns whether the notification is resent, which is false if the attempt in progress
@@ -190,9 +191,10 @@ class Journal:
     def resend_waiting(self, receiver: str) -> WaitingResent:
         """Make the waiting notifications to ``receiver`` (see ``Delivery``) due now.
 
-        The attempts and the end of each notification do not change. Due notifications, which already have a message in
-        the queue, and deferred calls are omitted. Notifications with concurrent changes, mostly attempts, are skipped.
-        The call may be repeated, also after an interruption. If the queue is full, the sweeper queues the rest.
+        The number of attempts and the end of each notification's lifetime do not change. Due notifications, which
+        already have a message in the queue, and deferred calls are omitted. Notifications that are changed
+        concurrently, usually by an attempt, are skipped. The call can be repeated, for example after an interruption.
+        If the queue is full, the sweeper queues the remaining notifications.
         """
         now, count, skipped = self._clock.time(), 0, 0
         for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=BATCH):
@@ -251,8 +253,10 @@ class Journal:
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is in progress or the notification has changed since the
+        """Make a notification due now, unless an attempt is in progress or the notification has changed since it was
         read.
+
+        Return whether the notification was made due.
         """
         now = self._clock.time()
         if delivery.is_running(now):
@@ -277,7 +281,10 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
     def _make_one_due(self, delivery: Delivery) -> bool:
-        """Make one delivery due. Retry on conflicts while the state is unchanged."""
+        """Make one delivery due. After a conflict, retry if the delivery's state has not changed.
+
+        Return whether the delivery was made due.
+        """
         state = delivery.state
         for attempt in range(_TRIES):
             if delivery.state != state:
@@ -290,7 +297,7 @@ class Journal:
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:
-    """Return the indexes for a search.
+    """Return the index queries for a search.
 
     The index by state is preferred to the index by owner, because due and failed deliveries are rare.
     """

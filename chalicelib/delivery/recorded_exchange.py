@@ -42,7 +42,8 @@ HARMLESS = frozenset(
         "x-request-id",
     }
 )
-"""Headers whose values are recorded. They describe transport, and never an identity or authority."""
+"""The headers whose values are recorded. These headers describe the transport and contain no identity or credentials.
+"""
 MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
@@ -87,7 +88,7 @@ def _contains_secret(text: str, secrets: Collection[str]) -> bool:
 
 
 MAX_RECORDED_BYTES = 2048
-"""The number of bytes of a response body that an attempt keeps."""
+"""The maximum number of bytes of a response body that are stored for an attempt."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 

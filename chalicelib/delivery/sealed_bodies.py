@@ -23,7 +23,7 @@ class SealedBodies:
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """Return the writes that store ``text`` under ``name``.
+        """Encrypt ``text``, and return the writes that store the encrypted text under ``name``.
 
         All writes except the first may be made in advance (see ``write_ahead``).
         """
@@ -34,10 +34,10 @@ class SealedBodies:
         ]
 
     def write_ahead(self, parts: Sequence[Put]) -> Put:
-        """Write all parts except the first, which is returned for the caller's transaction.
+        """Write all parts except the first, and return the first part for the caller's transaction.
 
-        A transaction holds at most 4 MB. If the first part is never written, the other parts are unreachable
-        and expire.
+        The parts are written in advance because a DynamoDB transaction is limited to 4 MB. If the first part is never
+        written, the other parts are unreachable and expire.
         """
         first, *rest = parts
         if rest:

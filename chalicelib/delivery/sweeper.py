@@ -32,7 +32,7 @@ read.
 """
 
 Choose = Callable[[Iterable[Delivery]], Sequence[Delivery]]
-"""A function that selects some of the due deliveries and keeps their order."""
+"""A function that selects some of the due deliveries and returns them in their original order."""
 
 
 def sweep(
@@ -48,8 +48,8 @@ def sweep(
 ) -> int:
     """Queue the deliveries that are due: first deliveries with a waiting caller, then the longest overdue deliveries.
 
-    ``first`` is the number of seconds for which a delivery must have been due if no caller waits for the delivery. It
-    is 0 after a clock advance, because the queue's delays do not follow the clock advance. ``choose`` omits deliveries
+    A delivery without a waiting caller is queued only if it has been due for at least ``first`` seconds. After a clock
+    advance, ``first`` is 0, because the clock advance does not shorten the queue's delays. ``choose`` omits deliveries
     that would only be postponed. Returns the number of queued deliveries. The age of the oldest due delivery is
     measured even if the queue is full.
     """
@@ -77,7 +77,10 @@ def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
 
 
 def _queue_unchanged(store: Store, outbox: Outbox, deliveries: Sequence[Delivery], now: int) -> int:
-    """Queue deliveries that have not changed, and return their number. Deliveries that the queue refuses remain due."""
+    """Queue the deliveries that have not changed since they were read. Return the number of queued deliveries.
+
+    Deliveries that the queue refuses remain due.
+    """
     marked = _write(store, [(each, now) for each in deliveries])
     batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
     refused = {delivery_id for batch in batches for delivery_id in outbox.send(batch)}
@@ -110,7 +113,7 @@ def _has_mark(item: Item | None, swept_at: int | None) -> bool:
 
 
 def _is_next(delivery: Delivery, plan: DeliveryPlan, now: int, first: int) -> bool:
-    """Whether a delivery is due and the sweeper should queue it now."""
+    """Whether a delivery is due and the sweeper should queue the delivery now."""
     if delivery.due_at is None or delivery.due_at > now:
         return False
     return next_sweep(plan, delivery.due_at, delivery.swept_at, delivery.give_up_at, first) <= now

@@ -48,8 +48,8 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _TURNS = (2, 3, 3, 3, 3)
-"""The arguments of ``Store.wait`` while an attempt waits for a slot of a fast receiver. The total wait is half a
-second.
+"""The attempt numbers that are passed to ``Store.wait`` while a delivery waits for a slot of a fast receiver. The total
+wait is half a second.
 """
 
 
@@ -104,7 +104,7 @@ class Worker:
         self._plans = plans
 
     def attempt(self, message: str) -> None:
-        """Carry out a task, or send the delivery with this id if it is due.
+        """Carry out the task in ``message``, or send the delivery whose id is ``message`` if the delivery is due.
 
         A duplicate message has no effect. If a message arrives before the due time by less than the clock tolerance,
         the delivery is queued again. A message that arrives even earlier has no effect.
@@ -170,7 +170,11 @@ class Worker:
     # -- internals
 
     def _is_due(self, delivery: Delivery, now: int) -> bool:
-        """Whether a delivery is due. A delivery that may be due by another process's clock is queued again."""
+        """Whether a delivery is due.
+
+        A delivery that becomes due within the clock tolerance is queued again, because another process's clock may be
+        ahead.
+        """
         if delivery.due_at is None:
             return False
         early = delivery.due_at - now

@@ -1,8 +1,8 @@
-"""Clearing: every minute, the banks settle, cancel and report due payments, in order, and end due consents.
+"""Clearing at the demo banks. Every minute, a job settles, cancels and reports due payments, and ends due consents.
 
-Once a day, a bank reports how long its customers took to confirm, if its protocol version supports this call.
+Once a day, a bank reports how long its customers took to confirm, if the bank's protocol version supports this call.
 
-Status changes are reported immediately. Failed reports are retried until they are delivered.
+Status changes are reported immediately. A failed report is retried until ``ATTEMPTS`` attempts have failed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def run_due_work(host: Services) -> int:
 
 
 def next_due(host: Services, until: int) -> int | None:
-    """Return the time of the next due payment or consent end at any bank, if this time is not after ``until``."""
+    """Return the time of the next due payment or consent end at any bank, or ``None`` if it is after ``until``."""
     banks = [get_bank(profile.name, host) for profile in PROFILES]
     times = [orders.DUE.next_time(at) for at in banks] + [consents.ENDS.next_time(at) for at in banks]
     return min((due for due in times if due is not None and due <= until), default=None)
@@ -64,7 +64,7 @@ def report_days(host: Services) -> int | None:
 
 
 def process_due_payments(at: DemoBank) -> int:
-    """Process a bank's due work within the time limit. Returns the number of payments.
+    """Process a bank's due payments within the time limit. Returns the number of processed payments.
 
     A failed payment is postponed and does not delay other payments.
     """
@@ -110,8 +110,8 @@ _Outcome = Literal["delivered", "refused", "unreachable"]
 def send_reports(bank: DemoBank, order: DemoPaymentOrder, deadline: float) -> bool:
     """Send every unreported status change. Returns whether the service was reachable.
 
-    A report that is not delivered before ``deadline`` (monotonic clock) remains due. If a delivered report cannot be
-    marked as delivered, the report remains due, because the service detects duplicates.
+    A report that is not delivered before ``deadline`` (monotonic clock) remains due. A delivered report that cannot be
+    marked as delivered also remains due and is sent again. The service detects the duplicate.
     """
     delivered: set[str] = set()
     outcome: _Outcome = "delivered"
@@ -144,7 +144,10 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
 
 
 def _record_outcome(bank: DemoBank, order: DemoPaymentOrder, delivered: set[str], *, failed: bool) -> None:
-    """Record delivered reports. All other reports become due again later, up to a maximum number of failures."""
+    """Record which reports were delivered.
+
+    Undelivered reports become due again later, unless the maximum number of failures is reached.
+    """
     known: DemoPaymentOrder | None = order
     for _ in range(_TRIES):
         if known is None:

@@ -1,6 +1,7 @@
-"""Pages outside a journey: the front page, and a customer's consents, accounts and transactions.
+"""Demo bank pages outside the authorization process: the front page, and a customer's consents, accounts and
+transactions.
 
-Customers sign in to see their data. The session also permits payment confirmations.
+Customers sign in to see their data. A signed-in customer can also confirm payments.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Render a page that asks the customer to confirm the irreversible revocation."""
+    """Render a page that asks the customer to confirm the revocation of a consent, which is irreversible."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)

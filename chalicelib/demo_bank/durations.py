@@ -1,9 +1,9 @@
 """Confirmation durations, which are stored with each confirmation and reported to the service once a day.
 
-A bank whose version supports this call reports the previous day's averages (daily_performance). For consents, the
-duration is from the customer's arrival to confirmation. For payments, it is from initiation to confirmation. Every
-confirmation has its own record, ``took#<day>#<kind>#<id>``, so confirmations do not contend. ``told#<day>`` has the
-time of the next report for the day.
+If a bank's protocol version supports the call ``daily_performance``, the bank reports the previous day's averages. For
+consents, the duration is from the customer's arrival to confirmation. For payments, the duration is from initiation to
+confirmation. Every confirmation has a separate record, ``took#<day>#<kind>#<id>``, so concurrent confirmations do not
+conflict. ``told#<day>`` has the time of the next attempt to report the day.
 """
 
 from __future__ import annotations

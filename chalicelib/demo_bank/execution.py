@@ -1,7 +1,7 @@
 """Execution of payments (confirm, settle, reject and cancel), and account statements that include due settlements.
 
-The transaction that confirms the payment debits the account: with a pending entry or, for an instant scheme, a booked
-entry. Reading a payment or an account first settles due payments.
+The transaction that confirms a payment also debits the account. The debit is a booked entry for an instant scheme, and
+a pending entry for any other scheme. Due payments are settled before a payment or an account is read.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Return the current order.
+    """Update an order and return the current order.
 
-    First, cancel an open order that has expired or whose customer was deleted, or settle a due confirmed order.
+    An open order is cancelled if it has expired or its customer was deleted. A confirmed order is settled if it is due.
     """
     for _ in range(_TRIES):
         now = bank.clock.time()
@@ -148,7 +148,7 @@ def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrde
 
 
 def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Settle a due order: book or remove its pending entry. Raises: OrderChanged."""
+    """Settle a due order. Its pending entry is booked, or removed if the order is rejected. Raises: OrderChanged."""
     if order.test_reference == "TEST-LATE-REJECT":
         gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
         return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])

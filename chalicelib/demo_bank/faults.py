@@ -30,7 +30,7 @@ FaultEffect = Callable[["DemoBank", Callable[[], Response]], Response]
 
 @dataclass(frozen=True, slots=True)
 class SandboxFault:
-    """One fault.
+    """A fault that a demo bank simulates for one of its customers.
 
     Attributes:
         name: the customer's id.
@@ -39,7 +39,7 @@ class SandboxFault:
         advice: the recommended reaction of a TPP.
         effect: replaces the response to a webhook about the customer's accounts and payments.
         needs_token: whether the effect concerns only calls with a consent's token.
-        payment_reference: the test reference that all the customer's payments have.
+        payment_reference: the test reference of all the customer's payments.
         consent_seconds: the seconds after which the bank ends the customer's consents, or 0 for never.
     """
 

@@ -105,7 +105,7 @@ def _account_reference(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _transactions(call: WebhookCall) -> dict[str, Any]:
-    """Return a page of an account's transactions: pending ones, then newest first. Raises: Refusal."""
+    """Return a page of an account's transactions. Pending transactions precede booked transactions. Raises: Refusal."""
     request: account_messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
     first = date.fromisoformat(request.date_from) if request.date_from else date.min

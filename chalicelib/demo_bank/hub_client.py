@@ -20,7 +20,7 @@ _BAD_REQUEST = 400
 
 
 class HubRefusal(Exception):
-    """The service refused the request. The PSU sees the refusal's code and message."""
+    """The service refused the bank's request. The refusal's code and message are displayed to the PSU."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         self.status = status
@@ -30,7 +30,7 @@ class HubRefusal(Exception):
 
     @property
     def is_permanent(self) -> bool:
-        """Whether a retry would be refused as well. A refusal that is not permanent may be temporary."""
+        """Whether the service would also refuse a retry, which is assumed only for status 400."""
         return self.status == _BAD_REQUEST
 
 

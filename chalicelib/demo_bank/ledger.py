@@ -48,7 +48,7 @@ limit.
 
 @dataclass(frozen=True, slots=True)
 class PaymentEntry:
-    """One payment on one account. ``amount`` is in minor units, negative for debits.
+    """The entry of one payment on one account. ``amount`` is in minor units, negative for debits.
 
     Attributes:
         entry_id: for the paying account, the payment's id.

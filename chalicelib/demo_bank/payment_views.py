@@ -72,7 +72,7 @@ def payment_step(step: PaymentStepView) -> Callable[[Visit], Response]:
 
 
 def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
-    """Return the order members whose change makes a form outdated. Sending or postponing reports has no effect."""
+    """Return the order members on which a form depends. If one of these members changes, the form is outdated."""
     return order.customer_id, order.account_id, order.attempts
 
 
@@ -146,7 +146,9 @@ def confirm_payment(visit: Visit, order: DemoPaymentOrder, session: CustomerSess
 
 @payment_step
 def refuse_payment(visit: Visit, order: DemoPaymentOrder) -> Response:
-    """Refuse the payment. The link alone is sufficient, because the view displays no data and transfers no money."""
+    """Refuse the payment. The secret link is sufficient authentication, because the view displays no data and transfers
+    no money.
+    """
     return _cancel_payment(visit, order, "The customer refused")
 
 

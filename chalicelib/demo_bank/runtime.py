@@ -39,7 +39,7 @@ KEYS_SECONDS = 5
 TOO_LONG_SECONDS = 24
 """A response time that exceeds the service's timeout (20 s), but not the timeout of a deployed function (29 s)."""
 _private_key = lru_cache(maxsize=8)(signatures.load_private_key)
-"""Load a private key. The result is cached, because the validation takes as long as many signatures."""
+"""Load a private key. The result is cached, because validating a key takes as long as creating many signatures."""
 
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)
 
@@ -157,7 +157,7 @@ class DemoBank:
         return self._vault().unseal(sealed, self._context(record))
 
     def derive(self, purpose: str, *parts: str) -> bytes:
-        """Derive 256 bits from the given parts with this bank's key."""
+        """Derive a 256-bit value from ``purpose`` and ``parts`` with this bank's storage key."""
         message = "\x1f".join((purpose, *parts)).encode()
         return hmac.digest(self.credentials().storage_key, message, "sha256")
 
@@ -212,7 +212,9 @@ class _StorageKey:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """Records ``<prefix>#<time>#<id>`` of due work. A record expires ``retention_seconds`` after its time."""
+    """An index of due work, with records ``<prefix>#<time>#<id>``. A record expires ``retention_seconds`` after its
+    time.
+    """
 
     prefix: str
     retention_seconds: int
@@ -230,7 +232,7 @@ class DueTimes:
             yield int(at), identifier
 
     def next_time(self, bank: DemoBank) -> int | None:
-        """Return the earliest due time in Unix seconds, or ``None`` if no work is due."""
+        """Return the earliest due time in Unix seconds, or ``None`` if the index is empty."""
         partition = ("bank", bank.profile.name)
         found = bank.store.query(TABLE, partition, sort_prefix=("id", f"{self.prefix}#"), limit=1)
         return int(found.items[0]["id"].split("#")[1]) if found.items else None

@@ -55,8 +55,9 @@ class WebhookFormat:
     """The webhooks of one protocol version.
 
     Attributes:
-        answers: build the response members for a relayed request, by call name.
-        instruction_readers: convert a validated payment request to the neutral form. Raise: Refusal, UnpayableAmount.
+        answers: functions that build the response members for a relayed request, by call name.
+        instruction_readers: functions that convert a validated payment request to a version-independent
+            ``PaymentInstruction``. Raise: Refusal, UnpayableAmount.
         payment_answer: builds the response to a new payment from its order and its confirmation URL.
     """
 

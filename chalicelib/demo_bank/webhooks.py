@@ -42,7 +42,7 @@ _BULK_BYTES = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class WebhookRow:
-    """One webhook.
+    """A webhook that a demo bank provides.
 
     Attributes:
         webhook: the protocol's definition: path, model of the body, scope.

@@ -13,8 +13,8 @@ from collections import OrderedDict
 from chalicelib.foundation.clock import Clock
 
 MAX_CALLERS = 10_000
-"""The maximum number of callers whose calls are counted. At this limit, the count of the least recently seen caller is
-dropped.
+"""The maximum number of callers whose calls are counted. At this limit, the count of the caller with the least recent
+call is dropped.
 """
 _PERIOD = 60.0
 _ROUNDING = 1e-6

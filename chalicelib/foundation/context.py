@@ -83,7 +83,9 @@ def clear() -> None:
 
 
 def measuring(measured: Any, monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
-    """Measure a request in ``measured``, with its own log members, until ``until`` (see ``deadline``)."""
+    """Return a context that measures a request in ``measured``. Log members that are added in the context are removed
+    at its end. The request's calls end at ``until`` (see ``deadline``).
+    """
     outer = current()
     limit = _Limit(monotonic, until, outer.limit)
     return _changed(measured=measured, limit=limit, log_members=outer.log_members)
@@ -133,7 +135,7 @@ def is_limited() -> bool:
 
 
 def is_tight() -> bool:
-    """Whether a deadline leaves little time (see ``tight_deadline``)."""
+    """Whether any current deadline was set with ``tight_deadline``."""
     return any(limit.is_tight for limit in _limits())
 
 

@@ -21,7 +21,7 @@ class InvalidDuration(ValueError):
 
 
 def read_duration(text: str) -> int:
-    """Parse a duration in either notation to seconds. Raises: InvalidDuration."""
+    """Parse a duration, for example ``61m`` or ``PT61M``, and return the seconds. Raises: InvalidDuration."""
     if short := _SHORT.fullmatch(text):
         return int(short[1]) * _SECONDS[short[2]]
     if iso := _ISO_8601.fullmatch(text):

@@ -1,8 +1,8 @@
 """Lossless, strict JSON: numbers retain their digits, and only valid JSON is accepted.
 
 Numbers with a fraction or an exponent, and ``-0``, become a ``Decimal`` that is serialised in its original notation.
-``NaN`` and ``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts), nesting deeper
-than ``DEPTH``, and text that UTF-8 cannot encode (half of a surrogate pair, which JSON could express as an escape).
+The parser refuses ``NaN`` and ``Infinity``, duplicate members (which parsers interpret differently), nesting deeper
+than ``DEPTH``, and unpaired surrogates (which JSON can express as escapes, but UTF-8 cannot encode).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEPTH = 100
 
 _CONTAINERS = frozenset((dict, list))
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""A regular expression for the start of an escape that represents half of a surrogate pair."""
+"""A regular expression for the start of a JSON escape that represents a surrogate."""
 
 
 class InvalidJson(ValueError):
@@ -54,8 +54,8 @@ def loads(text: str | bytes) -> Any:
 
 
 def read_stored(text: str) -> Any:
-    """Parse JSON that this service stored. Earlier versions stored half of a surrogate pair as an escape, which is
-    accepted.
+    """Parse JSON that this service stored. Unpaired surrogates are accepted, because earlier versions stored them as
+    escapes.
 
     Raises:
         InvalidJson.
@@ -82,7 +82,7 @@ def dumps(value: Any) -> str:
 
 
 def is_utf_8(text: str) -> bool:
-    """Whether UTF-8 can encode ``text``. It cannot encode half of a surrogate pair."""
+    """Whether UTF-8 can encode ``text``. A text with an unpaired surrogate cannot be encoded."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:

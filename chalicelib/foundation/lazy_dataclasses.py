@@ -50,10 +50,10 @@ def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
 
 
 def _generate_init(made: Any, frozen: bool) -> Any:
-    """Generate only ``__init__``, which every used class needs.
+    """Generate only ``__init__``, because every class in use needs this method.
 
-    For frozen classes, the standard decorator also adds two methods. The generated method sets a slot through its
-    descriptor, in half the time of ``object.__setattr__``.
+    For frozen classes, the standard decorator would also generate two other methods. The generated method sets a slot
+    through the slot's descriptor, in half the time of ``object.__setattr__``.
     """
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []

@@ -35,7 +35,9 @@ def count_with(metrics: Metrics | None) -> None:
 
 
 def record(kind: Kind, event: str, **members: object) -> None:
-    """Log ``event`` as a warning with ``members``, and count a refusal of the given kind."""
+    """Log a refused request as the warning ``event`` with ``members``, and count the refusal in the metric for
+    ``kind``.
+    """
     log.warning(event, **members)
     if _metrics is not None:
         _metrics.write({METRIC: 1}, Kind=kind)

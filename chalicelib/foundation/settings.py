@@ -37,20 +37,17 @@ class Settings:
     """The settings of one stage.
 
     ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. The service builds all of its URLs from
-    these
-    settings, never from a request. ``mtls_url`` is the address at which TPPs use mutual TLS, or ``None`` if mutual TLS
-    is
-    not used. ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, or ``None`` if no
-    certificate of a TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service trusts in its
-    own
-    calls, or is ``None`` for the public authorities. ``operator_key`` permits its holder to advance the clock of the
-    one-machine stack. ``client_calls`` and ``credential_calls`` are the maximum number of calls per minute in each
-    process,
-    for a client and for a credential of the card API. The record of a client or credential can override the limit.
-    ``cloudfront_secrets`` are the SHA-256 digests, in hex, of the secrets with which CloudFront proves that a request
-    comes
-    from CloudFront. The list is empty if visitors connect directly. ``security_contact`` is a URL (``mailto:`` or
-    ``https:``) for reports of vulnerabilities. Lifetimes are in seconds.
+    these settings, never from a request. ``mtls_url`` is the address at which TPPs use mutual TLS, or ``None`` if
+    mutual TLS is not used. ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, or
+    ``None`` if no certificate of a TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service
+    trusts in outbound calls, or is ``None`` for the public authorities.
+
+    ``operator_key`` permits an operator to advance the clock of the one-machine stack. ``client_calls`` and
+    ``credential_calls`` are the maximum number of calls per minute in each process, for a client and for a credential
+    of the card API. The record of a client or credential can override the limit. ``cloudfront_secrets`` are the SHA-256
+    digests, in hex, of the secrets with which CloudFront proves that a request comes from CloudFront. The list is empty
+    if visitors connect directly. ``security_contact`` is a URL (``mailto:`` or ``https:``) for reports of
+    vulnerabilities. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -79,7 +76,7 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
         """Read all settings from ``environ``.
 
-        Without ``STAGE``, the stage is ``local``, which trusts its own machine. In AWS Lambda, ``STAGE`` must name a
+        The default of ``STAGE`` is ``local``, a stage for a single machine. In AWS Lambda, ``STAGE`` must name a
         deployed stage.
 
         Raises:

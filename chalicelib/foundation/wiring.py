@@ -44,7 +44,8 @@ def part(module: str) -> Any:
 
 
 class Call(Protocol):
-    """Calls a flow. Keyword-only parameters that are not in ``given`` receive the components with the same names.
+    """A function that calls a flow. Keyword-only parameters that are not in ``given`` receive the components with the
+    same names.
 
     A flow that calls other flows has a parameter ``call``.
     """

@@ -282,7 +282,7 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
 
 
 def shard_with(manager_id: int, number: int) -> Timeline:
-    """Return the shard of ``of_manager`` that contains the message with the given number."""
+    """Return the shard of the programme manager's list of all cards that contains the message with the given number."""
     return Timeline(TABLE, shard_of(manager_id, number), ACTIVITY, _DIGITS)
 
 
@@ -314,7 +314,9 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """Join the rule ids with ``between``. Omit ids that would make the text longer than ``room`` characters."""
+    """Join risk rule ids with the separator ``between``. The text has at most ``room`` characters. Further ids are
+    omitted.
+    """
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule

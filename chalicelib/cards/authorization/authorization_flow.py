@@ -63,9 +63,10 @@ AuthorizationOutcome = ActionOutcome[simulator_messages.Authorization]
 def simulate_authorization(
     request: SimulateAuthorization, context: RequestContext, *, card_data: CardData, sequences: Sequences
 ) -> AuthorizationOutcome:
-    """A decline is a success whose ``response_code`` is neither 00 nor 10. After 3 consecutive wrong PINs, the PIN is
-    blocked (75). An unknown card number is declined with 14, and this decline is not recorded. If other requests or
-    slow storage prevent a decision within 2 seconds, the authorization is declined with 91.
+    """A declined authorization returns a success response. Its ``response_code`` is neither 00 nor 10. After 3
+    consecutive wrong PINs, the PIN is blocked (75). An unknown card number is declined with 14, and this decline is not
+    recorded. If other requests or slow storage prevent a decision within 2 seconds, the authorization is declined with
+    91.
     """
     card_context, by_number = _read_card_context(request, context, card_data, sequences)
     if card_context is None:
@@ -83,8 +84,8 @@ def decline_late(
 ) -> AuthorizationOutcome:
     """Decline an authorization that could not be decided in time because of write conflicts.
 
-    No usage is counted. To avoid further conflicts with other requests, the decline is added to the card's list later
-    (see ``late_declines``).
+    The usage counters are not changed. To avoid further conflicts with other requests, the decline is added to the
+    card's list later (see ``late_declines``).
     """
     card_context, _ = _read_card_context(request, context, card_data, sequences)
     if card_context is None:

@@ -28,7 +28,7 @@ from chalicelib.foundation.requests.facts import Key
 T = TypeVar("T")
 DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 NOT_DUE: Item = {"due_at": None, "due_shard": None}
-"""The members that remove an authorization from the ``DUE`` index."""
+"""The attribute changes that remove an authorization from the ``DUE`` index."""
 
 
 @dataclass(frozen=True, kw_only=True)

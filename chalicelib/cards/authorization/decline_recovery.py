@@ -72,7 +72,10 @@ def task_members(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnrecordedDecline:
-    """A task that records a decline: the members of ``task_members``, and the caller's identity from the dispatcher.
+    """The data of a task that records a decline.
+
+    The data consists of the members that ``task_members`` returns and of the caller's identity, which the dispatcher
+    adds.
 
     Attributes:
         level: the caller's access level.

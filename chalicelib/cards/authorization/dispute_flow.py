@@ -181,7 +181,10 @@ def _cleared_amount(case: _Case) -> ClearedAmount:
 
 
 def _without_fees(case: _Case, amount: int) -> int:
-    """Return the disputed amount less its share of the transaction's blended fees."""
+    """Return the disputed amount without a proportional share of the fees that the transaction's amount includes.
+
+    The conversion fee is not deducted.
+    """
     whole: int = case.row["holder_amount"]
     return portion(whole - case.row["fee"], amount, whole) if whole else 0
 

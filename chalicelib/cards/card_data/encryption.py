@@ -59,8 +59,9 @@ class CardKeys(WrappedKeys):
         return {"id": number, "cvk": self._new_key(), "pvk": self._new_key()}
 
     def _key(self, version: int, name: str) -> bytes:
-        """Return a double-length key, which is the first half of the wrapped key. DES ignores the last bit of each
-        byte.
+        """Return a double-length DES key, which is the first half of the unwrapped key.
+
+        The parity bits are not adjusted, because DES ignores the last bit of each byte.
         """
         return self._unwrap(self._entry("versions", version)[name])[:KEY_BYTES]
 

@@ -290,7 +290,9 @@ def _has_name(name: str) -> Condition:
 
 
 def _has_status(status: str, now: int) -> Condition:
-    """Return the condition that a row's card is in the given state at ``now`` (Unix seconds). See ``Card.status``."""
+    """Return the condition that matches rows of cards with the given status at ``now`` (Unix seconds). See
+    ``Card.status``.
+    """
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
         return stored.is_in(list(EXPIRING)) & (expiry.not_exists() | expiry.lt(month))

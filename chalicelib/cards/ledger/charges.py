@@ -54,7 +54,7 @@ class Charge:
 
     @cached_property
     def blended_fee(self) -> int:
-        """The sum of the blended fees, which the transaction's amount includes."""
+        """The sum of the fees that the transaction's amount includes, without the conversion fee."""
         return sum(fee.amount for fee in self.fees if fee.blended)
 
     @cached_property
@@ -64,13 +64,13 @@ class Charge:
 
     @cached_property
     def holder_amount(self) -> int:
-        """The transaction's amount in the account's currency, including blended fees."""
+        """The transaction's amount in the account's currency, including the fees that are not separate transactions."""
         blended = self.blended_fee + (self.conversion.fee if self.blends_conversion else 0)
         return self.conversion.base_amount + (blended if self._adds_cost else -blended)
 
     @property
     def settlement_amount(self) -> int:
-        """``holder_amount`` without fees, except a blended conversion fee."""
+        """The transaction's amount without fees. A conversion fee that the amount includes is not deducted."""
         return self.holder_amount - (self.blended_fee if self._adds_cost else -self.blended_fee)
 
     @cached_property
@@ -137,7 +137,7 @@ class Charge:
 
     @property
     def separate_fees(self) -> list[Fee]:
-        """The fees that are not blended. Each fee is a separate transaction."""
+        """The fees that are recorded as separate transactions and are not included in the transaction's amount."""
         return [fee for fee in self.fees if not fee.blended]
 
     @property

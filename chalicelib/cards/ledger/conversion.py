@@ -52,7 +52,7 @@ class Conversion:
 
 
 def round_exact(exact: Decimal, rounding: str = NEAREST) -> int:
-    """Round to an integer: ``NEAREST`` (halves away from zero), ``UP`` or ``DOWN``."""
+    """Round a number to an integer. The mode is ``NEAREST`` (halves away from zero), ``UP`` or ``DOWN``."""
     return int(exact.to_integral_value(rounding))
 
 
@@ -62,7 +62,7 @@ def percentage(amount: int, percent: Decimal) -> int:
 
 
 def portion(whole: int, part: int, of: int) -> int:
-    """Return ``whole`` times the ratio of ``part`` to ``of``, rounded half up and at most ``whole``."""
+    """Return ``whole * part / of``, rounded half up and limited to ``whole``."""
     if part >= of:
         return whole
     return (2 * whole * part + of) // (2 * of)

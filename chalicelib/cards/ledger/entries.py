@@ -36,7 +36,9 @@ PENDING, DISPUTED = "pending", "disputed"
 
 
 def movement_key(owner: str, number: int) -> Key:
-    """Return the key of an account's row, given the account's ``owner`` key. Rows are numbered from 1."""
+    """Return the key of a ledger row, given the account's ``owner`` key and the number of the row. The first number is
+    1.
+    """
     return TABLE, {"owner": owner, "part": f"{MOVEMENT}#{number:012}"}
 
 

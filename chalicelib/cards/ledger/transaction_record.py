@@ -81,7 +81,9 @@ def transaction_key(number: int) -> Key:
 
 
 def timeline(account: str | None, card_id: int | None) -> Timeline:
-    """Return the transaction list of an account (given its ``owner`` key), a card, or a card on an account."""
+    """Return the list of transactions of an account or a card. ``account`` is the account's ``owner`` key. If both
+    arguments are set, the list contains the card's transactions on the account.
+    """
     owner, name = account, "transaction"
     if card_id is not None:
         owner, name = f"card#{card_id}", "transaction" if account is None else f"{account}#transaction"

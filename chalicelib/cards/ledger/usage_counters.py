@@ -96,7 +96,11 @@ class LimitLeft:
 
 
 class LimitExceeded(Exception):
-    """A movement exceeds a limit. The movement requires ``asked``, but only ``left`` of ``bound`` remains."""
+    """A movement exceeds a limit.
+
+    ``bound`` is the exceeded bound of the limit: amount, count or countries. ``asked`` is the value that the movement
+    requires, and ``left`` is the remaining value.
+    """
 
     def __init__(self, entry: LimitEntry, bound: Bound, asked: int, left: int) -> None:
         self.entry = entry
@@ -319,8 +323,9 @@ class CounterChanges:
         forced: bool,
         further: int | None,
     ) -> Usage:
-        """Count a movement in the limits of all owners, or in none. Return the movement's counts. See
-        ``count_movement``.
+        """Count a movement against the limits of all owners, or against no limit if a limit is exceeded.
+
+        Return the amounts counted for each owner. See ``count_movement``.
 
         Raises: OverLimit, NoRate.
         """

@@ -83,10 +83,12 @@ def number_keys(address: ExternalAddress) -> list[Key]:
 
 
 def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
-    """Return the writes of an address's lookup items. They fail if another address has any of the numbers.
+    """Return the writes that create the lookup items of an address. The writes fail if another address has one of the
+    numbers.
 
-    An item has the ids that a payment needs to read the other records: ``address_id``, ``manager_id``, ``account_id``,
-    ``account_type``, ``holder_id`` (unless the account is a special account), and ``card_id`` if there is a card.
+    A lookup item has the ids that a payment needs to read other records: ``address_id``, ``manager_id``,
+    ``account_id``, ``account_type``, ``holder_id`` (unless the account is a special account), and ``card_id`` if there
+    is a card.
     """
     same = ("manager_id", "account_id", "account_type", "holder_id", "card_id")
     leads_to = without_none({name: getattr(address, name) for name in same})

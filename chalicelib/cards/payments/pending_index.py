@@ -25,13 +25,13 @@ ANSWERED: Item = NOT_DUE | {"asks": None}
 
 @dataclass(frozen=True, kw_only=True)
 class PendingRecord(Record):
-    """A record that may wait for the provider or for a point in time.
+    """A record that may wait for the payment provider or for a point in time.
 
     Attributes:
         asks: the action that waits for the provider's response.
-        asked: the latest action that has waited for the provider.
+        asked: the latest action that has waited for the provider's response.
         claim: the claim of the latest waiting request. The claim is pending while the request waits.
-        due_at: the time when ``finish`` handles the record, in Unix seconds.
+        due_at: the time when ``finish`` processes the record, in Unix seconds.
         due_shard: the shard of the due index.
     """
 
@@ -49,7 +49,7 @@ class PendingRecord(Record):
 
 
 def due_members(number: int, at: int) -> Item:
-    """Return the members that make a record due at ``at`` (Unix seconds)."""
+    """Return the attributes that add a record to the due index, with the due time ``at`` (Unix seconds)."""
     return {"due_at": at, **DUE.entry(str(number))}
 
 

@@ -13,8 +13,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AddressRequest:
-    """The requested bank account. ``currency`` and ``country`` are numeric ISO codes. See ``schemes`` for
-    ``method``.
+    """A request to open a bank account. ``currency`` and ``country`` are numeric ISO codes. ``method`` is a payment
+    method, UK or SEPA, from the module ``schemes``.
     """
 
     address_id: int

@@ -1,9 +1,9 @@
-"""Provider calls. The outcome is recorded during the request, or later in a scheduled run.
+"""Calls to the payment provider. The outcome of a call is recorded during the request, or later in a scheduled run.
 
-Before the provider is called, the call's record is written and added to the due index. The record remains there until
-the outcome is written, in one transaction with the response to the request. If the request ends before the outcome is
-written, a scheduled run queries the provider and writes the same outcome. The run retries the call only if a retry has
-no second effect.
+Before the provider is called, the call's record is written and added to the due index. The record remains in the index
+until the outcome is written, in one transaction with the response to the request. If the request ends before the
+outcome is written, a scheduled run queries the provider and writes the same outcome. The run retries the call only if a
+retry has no second effect.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ FORMS = {
     "SM": "X9999999999############",
     "VA": "999###############",
 }
-"""Account number patterns by IBAN country code: ``#`` stands for the address's number, ``?`` for check digits.
+"""Account number patterns, keyed by the country code of the IBAN. ``#`` is a digit of the address's number, and ``?``
+is a check digit.
 
-If you change a pattern, keep the position of the number, so that no new IBAN equals an existing one.
+If you change a pattern, do not move the digits of the number. Otherwise, a new IBAN could equal an existing IBAN.
 """

@@ -36,7 +36,7 @@ from chalicelib.foundation.requests.facts import Key
 
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
-"""The kinds of set-up entries shown for a card."""
+"""The kinds of programme entries that the web interface displays for a card."""
 _CHANGEABLE = ("fee_group", "limit_group", "usage_group", "risk_group")
 _OF_CARD = {"card_programme": "program_id"}
 """The card members with a name different from the kind of the entry."""
@@ -236,7 +236,9 @@ def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: An
 def _holders_and_accounts(
     context: RequestContext, cards: Sequence[Card]
 ) -> tuple[Mapping[int, Holder], Mapping[int, Account]]:
-    """Return the holders and first accounts of the cards, by id. Only records that the caller may see are included."""
+    """Return the cards' holders and the first accounts of each card, by id. Records that the caller may not see are
+    omitted.
+    """
     holders = list(dict.fromkeys(card.holder_id for card in cards))
     accounts = list(dict.fromkeys(number for card in cards for number in card.account_ids[: messages.ACCOUNTS]))
     keys = [*map(Holder.key, holders), *map(Account.key, accounts)]
@@ -256,7 +258,11 @@ def _lists(account: Account) -> tuple[Rows, Rows]:
 def _authorizations_and_addresses(
     context: RequestContext, card_id: int, asked: Sequence[Item], booked: Sequence[Sequence[Item]], accounts: Any
 ) -> tuple[list[messages.AuthorizationSummary], list[AddressRecord]]:
-    """Read the authorizations of the messages and transactions, and the accounts' live payment addresses."""
+    """Return the authorizations of a card's messages and transactions, and the accounts' addresses that payments may
+    use.
+
+    Records that the caller may not see are omitted.
+    """
     of_card = [row.get("authorization_id") for rows in booked for row in rows if row.get("card_id") == card_id]
     numbers = dict.fromkeys([*(int(row["trans_link"]) for row in asked), *filter(None, of_card)])
     addresses = [number for account in accounts for number in sorted(account.address_ids or ())]

@@ -46,7 +46,9 @@ class CredentialChanged(Exception):
 
 
 class NoOldKey(Exception):
-    """The credential has only one live key, which cannot be dropped. The message is a sentence."""
+    """The credential has only one live key, which cannot be revoked. The message names the command that creates a new
+    key.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,9 @@ class Credentials:
         return credential if _has_key(credential, parts) else None
 
     def current(self, digests: Sequence[str]) -> list[Credential]:
-        """Return the live credentials with these access key digests, at most 100. Like ``check``, use the cache."""
+        """Return the live credentials with the given access key digests (at most 100 digests). Cached credentials are
+        used, as in ``check``.
+        """
         now = self._clock.time()
         cached = {each: entry for each in digests if (entry := self.cache.get(each))}
         found = {
@@ -195,7 +199,11 @@ class Credentials:
         self.cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
-        """Return a cached credential, if it was read at most the given number of seconds ago."""
+        """Return the credential with the given access key digest, or ``None`` if there is no such credential.
+
+        The cached credential is returned if it was read less than ``seconds`` ago. Otherwise, the credential is read
+        from the store.
+        """
         read_at, credential = self.cache.get(key_digest, (0, None))
         if credential is None or not 0 <= self._clock.time() - read_at < seconds:
             self.cache.pop(key_digest, None)
@@ -208,7 +216,10 @@ class Credentials:
 
 
 def _has_key(credential: Credential | None, parts: Sequence[str]) -> bool:
-    """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key. All keys are compared."""
+    """Whether the digests of ``access_api_id`` and ``access_api_key`` match a live key.
+
+    All keys are compared, so that the duration does not depend on which key matches.
+    """
     keys = [(key.api_id, key.api_key) for key in credential.keys] if credential else []
     keys += [(_NOBODY, _NOBODY)] * (MAX_KEYS - len(keys))
     held = [hmac.compare_digest(parts[0], one) & hmac.compare_digest(parts[1], other) for one, other in keys]

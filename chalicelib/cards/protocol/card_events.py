@@ -94,7 +94,9 @@ class CardAuthorizationEvent(Answer):
     transaction_currency_ison: CurrencyIson
     """The currency of ``transaction_amount``. Example: ``978``."""
     holder_amount: int
-    """The amount charged, in minor units of the account's currency, including blended fees. Example: ``2599``."""
+    """The amount charged, in minor units of the account's currency, including fees that are not separate transactions.
+    Example: ``2599``.
+    """
     holder_currency_ison: CurrencyIson
     """The account's currency. Example: ``978``."""
     mcc: Digits[4] | None

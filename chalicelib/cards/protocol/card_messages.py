@@ -145,7 +145,7 @@ def check_password_length(values: Members) -> Iterator[Problem]:
 
 
 def check_owners(values: Members) -> Iterator[Problem]:
-    """``account_owner_id`` must have as many entries as ``account_id`` (2003)."""
+    """``account_owner_id`` and ``account_id`` must have the same number of entries (2003)."""
     accounts, owners = values.get("account_id"), values.get("account_owner_id")
     if accounts and owners and len(accounts) != len(owners):
         yield Problem("account_owner_id", "length", "must have as many entries as account_id")
@@ -273,7 +273,7 @@ class ReissueCard(WithEmbossing):
 
 
 class OfCard(Request):
-    """An action whose only field is ``card_id``."""
+    """The request of an action whose only field is ``card_id``."""
 
     card_id: Id
 

@@ -123,9 +123,10 @@ class Late(Ignores):
 
 
 class Request(Message):
-    """The fields of an action.
+    """The request fields of an action.
 
-    All actions accept ``access_level``, which is the highest level that a read can see, or the level of a new record.
+    Every action accepts ``access_level``. If the action creates a record, the value is the access level of the new
+    record. Otherwise, the action can see only records up to this level.
     """
 
     conditions: ClassVar[tuple[Condition, ...]] = ()

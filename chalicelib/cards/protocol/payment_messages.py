@@ -281,8 +281,8 @@ class TransferRecord(Answer):
     external_transaction_reference: N[1, 15] | None
     """The provider's own reference number. Example: ``9100000090``."""
     settlement_amount: int
-    """The amount in the account's currency, in minor units. A blended conversion fee is included, but no other fees.
-    Example: ``2599``.
+    """The amount in the account's currency, in minor units. It includes a conversion fee that is not a separate
+    transaction, but no other fees. Example: ``2599``.
     """
     settlement_currency: CurrencyIson
     """The account's currency. Example: ``978``."""

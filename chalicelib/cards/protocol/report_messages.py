@@ -121,7 +121,9 @@ class CardActivityRecord(Answer):
     billing_conversion_rate: Decimal
     """The conversion rate to ``billing_amount``. Example: ``1``."""
     holder_amount: int
-    """The amount posted to the holder's account, in minor units, including blended fees. Example: ``2599``."""
+    """The amount posted to the holder's account, in minor units, including fees that are not separate transactions.
+    Example: ``2599``.
+    """
     holder_currency_ison: CurrencyIson
     """The account's currency. Example: ``978``."""
     stan: N[1, 6]
@@ -256,7 +258,7 @@ class FinancialAuthorizeRecord(Answer, total=False):
     currency_convertion_fee: int | None
     """The conversion fee, under an alternative spelling of the member name."""
     transaction_fee: int | None
-    """The fees, in minor units, if they are not shown as a separate transaction. No example."""
+    """The fees included in ``holder_amount``, in minor units. No example."""
     eci_indicator: fields.EciIndicator | None
 
 

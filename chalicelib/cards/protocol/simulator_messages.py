@@ -190,7 +190,9 @@ class Authorization(Answer):
     approved_amount: int
     """The approved amount, in minor units of the transaction's currency. Example: ``2599``."""
     holder_amount: int
-    """The amount charged, in minor units of the account's currency, including blended fees. Example: ``2599``."""
+    """The amount charged, in minor units of the account's currency, including fees that are not separate transactions.
+    Example: ``2599``.
+    """
     holder_currency_ison: CurrencyIson
     """The account's currency. Example: ``978``."""
     fee_amount: int

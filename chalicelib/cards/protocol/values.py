@@ -1,4 +1,6 @@
-"""The value lists of the card API. This project defines the lists that the specification marks "not shown"."""
+"""The value lists of the card API. The specification marks some of these lists "not shown", and this project defines
+the values of these lists.
+"""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def prove_accounts(until: float, *, clock: Clock, metrics: Metrics, store: Store
 
 
 def next_proof_due(until: int, *, clock: Clock, store: Store) -> int | None:
-    """Return the time when the next run is due, if that time is not after ``until``. Raises: StoreError."""
+    """Return the time of the next ledger check, or ``None`` if that time is after ``until``. Raises: StoreError."""
     now = clock.time()
     progress = Progress.of(store.get(*PROGRESS), now)
     due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
@@ -195,7 +195,9 @@ def _log_findings(progress: Progress, run: _Run, *, ended: bool) -> None:
 
 
 def _first_batch(accounts: Sequence[tuple[int, Item]]) -> Sequence[tuple[int, Item]]:
-    """Return as many of the first accounts as can be checked in parallel, but at least one account."""
+    """Return the first accounts, limited to the number that can be checked in parallel. At least one account is
+    returned.
+    """
     rows = list(accumulate(_row_count(item) for _, item in accounts))
     fitting = sum(total <= MOST_ROWS for total in rows)
     return accounts[: max(min(fitting, AT_ONCE), 1)]

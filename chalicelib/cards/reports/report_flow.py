@@ -176,7 +176,7 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
-    """Return a page with one transaction, if the transaction matches the other criteria."""
+    """Return a page with only the given transaction, or an empty page if the transaction is outside the span."""
     place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)

@@ -42,15 +42,15 @@ class Action(Generic[Q]):
     Attributes:
         handler: the function that carries out the action.
         summary: a one-line description of the action.
-        effect: the kind of the action. A read changes no data. A reveal reads one card datum, and runs again for a
-            duplicate request.
-        field: the card datum that a reveal returns.
+        effect: the kind of the action. A read changes no data. A reveal returns one field of card data, and is carried
+            out again for a duplicate request.
+        field: the field of card data that a reveal returns.
         seals: whether the response contains card data. Duplicate requests receive this data for one day only.
         creates: whether ``access_level`` is the level of the record that the action creates.
-        answers_id: whether the response has the record's ``id`` outside the empty ``data``.
-        patience: seconds after arrival during which the request is retried on conflicts.
-        late: the function that ends a request that is undecided after ``patience``. Without this function, the status
-            is 8003.
+        answers_id: whether ``data`` is empty and the response has the record's ``id`` outside ``data``.
+        patience: the number of seconds after arrival during which the request is retried on conflicts.
+        late: the function that ends a request that is undecided after ``patience``. Without this function, the request
+            fails with the status 8003.
         unrecorded: if ``late`` is set, the function that returns a response when storage does not respond.
         spelling: the action's name, if the name is not the function's name in camel case.
     """

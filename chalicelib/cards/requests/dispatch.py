@@ -1,14 +1,14 @@
 """Dispatch of card API requests, from request body to response envelope.
 
-JSON, credentials, call limit, action, version, access and fields are checked in this order, based on the action table.
-The action's handler then decides. Its writes share one transaction with the claim of the request reference. If another
-request used the same reference or changed the same record first, the transaction's conditions fail. The request then
-gets the stored response, or is decided again on the current data.
+The dispatcher checks JSON, credentials, call limit, action, version, access and fields, in this order, based on the
+action table. The action's handler then decides on the request. The handler's writes share one transaction with the
+claim of the request reference. If another request used the same reference or changed the same record first, the
+transaction's conditions fail. The request then gets the stored response, or is decided again on the current data.
 
-An action with a deadline of the card network gets a response within 3 seconds, even if storage is slow. If the
-time for decisions has passed, the dispatcher has a short time to record the late outcome instead. If storage accepts
-neither outcome, the response is sent, and a task makes a worker record the outcome. Attempts whose response was lost
-may have been written, or may be written later.
+A request with a deadline set by the card network gets a response within 3 seconds, even if storage is slow. If no
+decision is made in time, the dispatcher tries for a short time to record a late outcome. If storage accepts neither
+outcome, the response is sent, and a task makes a worker record the outcome. If storage's response to an attempt was
+lost, the attempt may have been written, or may be written later.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Dispatcher:
         return _answer_or_error(lambda: self._answer_in_time(envelope.parse(body), came))
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """Return the envelope for an internal request with a trusted credential (see ``portal``)."""
+        """Carry out a request that the service itself makes with a trusted credential (see ``portal``). Return the
+        envelope.
+        """
         came = self.clock.monotonic()
         return _answer_or_error(lambda: self._answer_in_time(members, came, credential)).text
 

@@ -76,7 +76,9 @@ def read_reference(members: Mapping[str, Any]) -> str | None:
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:
-    """Return a success envelope. ``beside`` contains members outside ``data``. The default of ``data`` is ``[]``."""
+    """Return the envelope of a success response. ``beside`` contains the members outside ``data``. If the response has
+    no data, ``data`` is ``[]``.
+    """
     members = "".join(f"{jsontext.dumps(name)}:{jsontext.dumps(value)}," for name, value in beside.items())
     return f'{{"status":"success",{_FIRST},{members}"data":{jsontext.dumps(() if data is None else data)}}}'
 
@@ -98,7 +100,10 @@ def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remove_expiry(answer: str) -> str:
-    """Return a stored response without the expiry, for a credential whose disclosure modes have changed."""
+    """Remove the card's expiry date from a stored response.
+
+    The date is removed if the credential's modes for card data have changed since the response was stored.
+    """
     members = jsontext.loads(answer)
     if isinstance(members.get("data"), dict):
         members["data"].pop("expiration", None)
@@ -155,8 +160,8 @@ class Repeated(Exception):
 
     Attributes:
         answer: the stored response, or ``None`` if only the claim is stored.
-        other_view: whether the credential had different modes at that time.
-        is_own: whether an attempt of the same request wrote the claim.
+        other_view: whether the credential had different modes for card data when the response was stored.
+        is_own: whether the claim was written by an attempt of this request, not by a duplicate request.
     """
 
     def __init__(self, answer: str | None, *, other_view: bool = False, is_own: bool = False) -> None:
@@ -230,9 +235,9 @@ class RequestReferences:
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """Return the writes that claim the reference and store the response.
 
-        The writes succeed only for the first request. Duplicate requests get ``answer``. If ``whole`` is passed,
-        duplicate requests get ``whole`` during the first day. Without either response, duplicate requests are carried
-        out again.
+        The writes succeed only for the first request. ``answer`` is the response to duplicate requests. ``whole`` is a
+        response with card data, which duplicate requests get instead of ``answer`` during the first day. Without a
+        stored response, duplicate requests are carried out again.
         """
         members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:

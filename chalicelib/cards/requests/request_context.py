@@ -1,9 +1,8 @@
-"""The context of one attempt at a request (caller, rights and time), the queue of the request, and its decision.
+"""The context of one attempt at a request (caller, rights and time), the queues for contended items, and decisions.
 
-Conditional writes determine which of several concurrent requests succeeds. The other requests, and new requests that
-read the changed item, queue for the item before they retry. Without the queue, most decisions on a busy account would
-be discarded. A queue exists only while requests of this process wait in the queue. Requests in other processes wait and
-retry without a queue.
+Conditional writes determine which of several concurrent requests succeeds. All other requests for the changed item wait
+in a queue before they retry. Without the queue, most decisions on a busy account would be discarded. A queue exists
+only while requests of this process wait in the queue. Requests in other processes wait and retry without a queue.
 """
 
 from __future__ import annotations

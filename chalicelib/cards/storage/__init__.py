@@ -1,1 +1,1 @@
-"""Storage of card records: rows, time-ordered lists, due times, sequences."""
+"""Storage of card records: rows, time-ordered lists, indexes of due times, and sequences."""

@@ -1,4 +1,4 @@
-"""Indexes of due times, with parallel handling of due items."""
+"""Indexes of due times, and parallel processing of due items."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ _Outcome = Literal["moved on", "stuck", "not due"]
 
 @dataclass(frozen=True, slots=True)
 class DueItems:
-    """The due items of a ``due`` index. ``what`` is the description of the items in logs and metrics, for example
-    "payment not finished".
-    """
+    """The due items of an index of due times. ``what`` names an item in logs and metrics, for example "payment"."""
 
     store: Store
     clock: Clock
@@ -40,7 +38,7 @@ class DueItems:
     what: str
 
     def run(self, handle: Callable[[Item], bool], until: float = math.inf) -> int:
-        """Handle all due items until ``until``, a monotonic clock time.
+        """Process all due items until ``until``, a monotonic clock time.
 
         Returns the number of items that progressed. A failed item is retried later and does not delay other items.
         Items that did not progress or were not reached are counted as stuck.

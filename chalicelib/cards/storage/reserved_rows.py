@@ -1,19 +1,19 @@
 """Reserved positions in lists that several writers share, for example a programme manager's lists.
 
-The transactions of different cards share no item that orders their rows, and a transaction may be applied long after
-its decision. So a writer reserves the position of its row with a placeholder item while it reads the data for its
-decision. The writer's transaction replaces the placeholder with the row, and fails if the placeholder is missing. A
-page ends before a reserved position (``time_ordered.written_rows``).
+The transactions of different cards write no common item that could determine the order of their rows, and a transaction
+may be applied long after its decision. So a writer reserves the position of its row with a placeholder item while it
+reads the data for its decision. The writer's transaction replaces the placeholder with the row, and fails if the
+placeholder is missing. A page ends before a reserved position (``time_ordered.written_rows``).
 
-A reader sees every reservation that precedes the rows it returns. It returns no rows of the last ``CERTAIN_AFTER``
-milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
-remainder allows for the difference between two clocks. All attempts at a request use the same reservation, so at most
-one attempt is applied. If the reservation is cancelled, no attempt was applied, and further attempts may use a new
-reservation.
+A reader finds every reservation that precedes the rows in its result. It returns no rows of the last ``CERTAIN_AFTER``
+milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` milliseconds of its
+time. The difference between these two periods allows for the difference between two clocks. All attempts at a request
+use the same reservation, so at most one attempt is applied. If the reservation is cancelled, no attempt was applied,
+and further attempts may use a new reservation.
 
-A reader cancels a reservation after ``ABANDONED_AFTER``, because its writer has stopped or will decide again. A mark
-remains in the position for a day, so that neither the reservation nor its transaction can still be written. A request
-that ends without a row cancels its reservation in the same way.
+A reader cancels a reservation after ``ABANDONED_AFTER`` milliseconds, because its writer has stopped or will decide
+again. A mark remains in the position for a day, so that neither the reservation nor its transaction can still be
+written. A request that ends without a row cancels its reservation in the same way.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class RowReservation:
         return cast("T", together(calls)[0])
 
     def release(self) -> None:
-        """Release a position whose row is not written."""
+        """Release the reserved position of a row that will not be written."""
         row, self.made = self.made, None
         if row is not None:
             row.release(self.store)

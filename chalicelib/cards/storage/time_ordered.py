@@ -1,14 +1,14 @@
 """Time-ordered rows of a partition, and pages merged from several partitions.
 
-A row's position is the millisecond of its recording and a number. The number only distinguishes rows of the same
-transaction. A writer gives each transaction a later millisecond than the last transaction in the timeline. So new rows
-always follow a page that was already read.
+The position of a row consists of the millisecond when the row was recorded and of a number. The number only
+distinguishes rows of the same transaction. A writer gives each transaction a later millisecond than the last
+transaction in the timeline. So new rows always follow a page that was already read.
 
 API clients read forward from the first row with ``page``. The web interface reads the latest rows first with
 ``latest_page``, which also searches.
 
-A list that is spread over partitions has no last row. Its writers reserve their positions (see ``reserved_rows``), and
-its readers return rows that are older than ``CERTAIN_AFTER``.
+A list with several partitions has no single last row. Writers therefore reserve positions (see ``reserved_rows``), and
+readers return only rows that are older than ``CERTAIN_AFTER`` milliseconds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ REPEATED_DEPTHS = (150, 1500)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A range of rows between two milliseconds, inclusive, optionally after a given row."""
+    """A range of rows between two Unix milliseconds, inclusive. If ``after`` is set, the range begins after this
+    position.
+    """
 
     since: int
     until: int
@@ -116,7 +118,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Timeline(Rows):
-    """Rows whose sort keys continue with the recording time and a number of up to ``digits`` digits."""
+    """A list of rows. A row's sort key consists of the list's name, the recording time and a number of up to ``digits``
+    digits.
+    """
 
     digits: int
 
@@ -220,11 +224,11 @@ class LatestRows:
 def latest_page(
     store: Store, lists: Sequence[Rows], count: int, before: str | None = None, wanted: Search | None = None
 ) -> LatestRows:
-    """Return the last ``count`` rows, or the last ``count`` matching rows, of all lists. All lists must have the same
-    name.
+    """Return the latest ``count`` rows of several lists, or the latest ``count`` rows that match a search. All lists
+    must have the same name.
 
-    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, and each
-    read goes further back. A search reads about 26,000 rows of a programme manager's lists.
+    Without a search, one parallel read of each list is enough. A search reads each list up to three times, and each
+    further read covers older rows. In total, a search reads up to about 26,000 rows of a programme manager's lists.
     """
     found: list[Item] = []
     certain: list[Item] = []

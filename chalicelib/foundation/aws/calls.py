@@ -1,8 +1,8 @@
 """Sends AWS calls. Each call is a signed request of a JSON protocol, which is sent once.
 
-The store retries DynamoDB calls, because only the store knows whether a retry is safe. ``send_twice`` retries calls of
+DynamoDB calls are retried by the store, which determines whether a retry is safe. ``send_twice`` retries calls of
 services for which duplicate execution is acceptable. A call that AWS refused because of its signature (an expired
-token, a wrong clock) was not executed. It is signed and sent again once.
+token, a wrong clock) was not executed. Such a call is signed and sent again once.
 """
 
 from __future__ import annotations

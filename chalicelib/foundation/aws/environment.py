@@ -201,7 +201,9 @@ def _must_ask() -> bool:
 
 @lru_cache(maxsize=1)
 def _source() -> Any:
-    """Return botocore's self-refreshing credentials. Container credentials precede fixed ones in the environment."""
+    """Return botocore's self-refreshing credentials. Container credentials take precedence over the access keys in
+    environment variables.
+    """
     session = _new_session()
     if any(map(os.environ.get, _CONTAINER)):
         session.get_component("credential_provider").remove("env")

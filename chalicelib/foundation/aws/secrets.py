@@ -12,7 +12,9 @@ from chalicelib.foundation.identifiers import digest
 
 
 class Secrets:
-    """Secrets, uncached; frequent readers cache them (see ``keyring``)."""
+    """Secrets in AWS Secrets Manager, without a cache. Components that read secrets often have a cache (see
+    ``keyring``).
+    """
 
     def get(self, name: str) -> dict[str, Any]:
         """Return the members of a secret, or no members for a new secret. Raises: AwsError."""

@@ -50,8 +50,8 @@ _TYPES = _AnyCase({name: ObjectIdentifier(number) for number, names in _TYPE_NAM
 def normalize_name(name: str) -> str:
     """Convert a name to its canonical form: attribute types as in RFC 4514, values without unnecessary escapes.
 
-    Values and the order of attributes are unchanged. Only attributes joined by ``+``, whose order has no meaning, are
-    sorted alphabetically.
+    The order of attributes is unchanged, except that attributes joined by ``+`` are sorted alphabetically, because
+    their order has no meaning.
 
     Raises: InvalidName.
     """

@@ -233,7 +233,7 @@ class Keyring(WrappedKeys):
         return [self._derive(number, purpose) for number in ordered]
 
     def derived_signing_key(self, purpose: str) -> bytes:
-        """Return the last of ``derived_keys`` without unwrapping the other data keys."""
+        """Return the signing key, which is the last key of ``derived_keys``. Other data keys are not unwrapped."""
         return self._derive(self._deriving_data_key(), purpose)
 
     def _derive(self, number: int, purpose: str) -> bytes:

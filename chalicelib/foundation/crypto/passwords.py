@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 LENGTH = (10, 256)
 _ESTIMATED = 32
-"""The maximum number of characters whose strength is estimated. The estimate of a longer password takes seconds, and
-could only be higher.
+"""The number of characters of a password whose strength is estimated. Estimating a longer password takes seconds, and
+the result could only be higher.
 """
 _LONGEST = 4 * LENGTH[1]
 """The maximum number of input characters that are used. No valid password is longer."""

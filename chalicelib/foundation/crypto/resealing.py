@@ -31,9 +31,9 @@ from chalicelib.foundation.parallel import together
 PAGE = 100
 """The number of items in a page. A page is read, resealed in parallel, and then recorded in the progress."""
 RETENTION_SECONDS = 35 * 24 * 3600
-"""The number of seconds for which an unused key is kept. Tables can be restored to any second of the last 35 days.
-Sealed tasks in the queues (14 days in each), cursors and sessions signed with a key derived from the key expire
-earlier.
+"""The number of seconds for which an unused key is retained. Tables can be restored to any second of the last 35 days.
+Encrypted tasks expire earlier, after at most 14 days in each queue. Cursors and sessions that are signed with a derived
+key also expire earlier.
 """
 PROGRESS = ("statistics", {"subject": "data-keys", "part": "resealing"})
 """The table and the key of the item that stores the progress."""

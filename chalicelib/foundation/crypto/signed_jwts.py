@@ -39,7 +39,7 @@ class InvalidKeySet(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedJwt:
-    """The header and claims of a token whose signature is not verified."""
+    """The header and claims of a token. The token's signature is not verified."""
 
     text: str
     header: Mapping[str, Any]

@@ -23,11 +23,11 @@ class StoreError(Exception):
 
 
 class ConditionFailed(StoreError):
-    """A condition failed, and the failed attempt did not write.
+    """A condition failed, so the attempt wrote no data.
 
-    ``items`` has one entry per operation: the stored item if that operation's condition failed, else ``None``.
-    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a retry
-    after a lost response.
+    ``items`` has one entry per operation: the stored item if that operation's condition failed, otherwise ``None``.
+    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is true if the failed attempt
+    was a retry after a lost response.
     """
 
     def __init__(self, items: Sequence[Item | None], failed: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Writes of one item, alone or in a transaction, and their DynamoDB requests."""
+"""Write operations on single items, and the DynamoDB requests for an operation or a transaction of operations."""
 
 from __future__ import annotations
 

@@ -3,16 +3,16 @@
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-Only the store retries DynamoDB calls, except a call whose signature was refused. After a lost response, in transport or
-by a DynamoDB failure, the store retries the call for up to ``PATIENCE`` seconds where this is safe:
+Only the store retries DynamoDB calls, except a call whose signature was refused. If a response is lost because of a
+network error or a DynamoDB failure, the store retries the call for up to ``PATIENCE`` seconds if a retry is safe:
 
 - Reads, and puts and deletes without a condition, are idempotent. The retry overwrites any write made in between,
   as if the call had been later.
 - Conditional puts: if an earlier attempt was applied, the retry's condition fails. A failed condition counts as
   success if the stored item equals the new item.
 - Transactions are sent up to 20 times with their token. DynamoDB recognises the token, completes a transaction
-  that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a retry counts
-  as success if the item of a conditional put is stored.
+  that is still in progress, and applies it once. Some emulators do not recognise the token, so a condition that
+  fails in a retry counts as success if the item of a conditional put is stored.
 - Updates and conditional deletes are not retried after a lost response. They have no token, and their result does
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.

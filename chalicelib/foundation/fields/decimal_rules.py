@@ -1,4 +1,6 @@
-"""The rules of numbers and amounts. Valid values keep their notation, and functions return their exact values."""
+"""Validation rules for numbers and amounts. Valid values retain their notation. Functions return the exact value of a
+notation.
+"""
 
 from __future__ import annotations
 

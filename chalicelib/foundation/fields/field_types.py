@@ -1,7 +1,7 @@
-"""Messages and the types of their members: the notation, the base class of rules, and the rules of texts.
+"""Messages and the types of their members: type notation, the base class of validation rules, and rules for text.
 
-Patterns in JSON Schema use ECMA-262 syntax and are exact within Latin-1. Where a check is stricter (letters of all
-scripts, check digits), the pattern is wider and the description states the rule.
+Patterns in JSON Schema use ECMA-262 syntax and are exact within Latin-1. If a check is stricter than a pattern can
+express (letters of all scripts, check digits), the pattern is wider and the description states the rule.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ UNWRITTEN = (
     r"\u0000-\u001f\u007f-\u009f\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
     r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
 )
-"""The character class ``UNPRINTABLE`` without characters that people write: no-break spaces, soft hyphens and joiners
-(see ``written_text``).
+"""A regular expression character class: ``UNPRINTABLE`` without the characters that occur in written text, which are
+no-break spaces, soft hyphens and joiners (see ``written_text``).
 """
 
 BLANK = r" \u00a0\u00ad\u200c\u200d"
@@ -161,8 +161,8 @@ class Characters:
     """The characters that a notation permits.
 
     Attributes:
-        fits: whether a text has only these characters; may also raise a ``fault``.
-        reason: states the permitted characters.
+        fits: a function that returns whether a text has only these characters. It may also raise a ``fault``.
+        reason: the error message, which states the permitted characters.
         pattern: the permitted characters as a JSON Schema pattern.
         example: a text that is shortened or repeated to the length of a type.
     """
@@ -174,7 +174,7 @@ class Characters:
     example: str
 
     def notation(self, *, exact: bool = False) -> Notation:
-        """Return the notation of texts of these characters."""
+        """Return the notation for text types that permit only these characters."""
         return Notation(str, lambda longest, shortest=0: TextRule(self, longest, shortest), exact)
 
 

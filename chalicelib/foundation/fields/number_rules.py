@@ -182,13 +182,13 @@ OR_A_NUMBER = ", or a whole number"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdRule(ValueRule):
-    """A bank's identifier: a string, or a whole JSON number that is converted to its digits.
+    """An identifier from a bank: a string, or a whole JSON number that is converted to its digits.
 
     Attributes:
         longest: the maximum length of the text.
         digits: whether only digits are allowed.
         width: the length to which a number is padded with leading zeros; strings are unchanged.
-        beside: the companion member. If it is absent, numbers are not padded.
+        beside: the name of another member. If that member is absent, numbers are not padded.
     """
 
     longest: int
@@ -207,7 +207,7 @@ class IdRule(ValueRule):
         return text if text.isprintable() else fault("characters", "must be printable text")
 
     def text(self, value: Any, *, alone: bool = False) -> Any:
-        """Convert a whole number to text, unpadded if ``alone`` (no companion member). Other values are unchanged."""
+        """Convert a whole number to text. The number is not padded if ``alone`` is true. Other values are unchanged."""
         if not isinstance(value, int) or isinstance(value, bool):
             return value
         return str(value) if alone or value < 0 else str(value).zfill(self.width)

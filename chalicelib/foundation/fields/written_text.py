@@ -102,7 +102,9 @@ def _joins_backward(text: str, place: int) -> bool:
 
 @cache
 def _joined_letters() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the Arabic letters that join the next letter, and those that join the previous letter."""
+    """Return two sets: the Arabic letters that join the next letter, and the Arabic letters that join the previous
+    letter.
+    """
     found: dict[str, set[str]] = {"<initial>": set(), "<final>": set()}
     for first, last in _FORMS:
         for code in range(first, last + 1):

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _ENDS_IN_A_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
-"""A host whose last label is a number. Browsers and the C library parse such a host as an IPv4 address in any notation.
+"""A pattern that matches a host whose last label is a number. Browsers and the C library parse such a host as an IPv4
+address in any notation.
 """
 _PRIVATE_NAMES = (".localhost", ".local", ".internal", ".home.arpa", ".localdomain")
 

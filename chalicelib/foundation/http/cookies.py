@@ -14,8 +14,8 @@ class Cookie:
     """A cookie, whose name has a prefix if TLS is used (RFC 6265bis, section 4.1.3).
 
     Browsers accept ``__Host-`` cookies only from the host itself, over TLS, for all paths. Other subdomains and network
-    attackers cannot set them. A cookie for some of the pages has the prefix ``__Secure-`` instead. Earlier releases set
-    cookies under the plain name, which is read for one release.
+    attackers cannot set them. A cookie that is limited to a path has the prefix ``__Secure-`` instead. Earlier releases
+    set cookies under the plain name. For one release, cookies with the plain name are still read.
 
     Attributes:
         name: the plain name.

@@ -77,9 +77,10 @@ class Exchange:
         return left
 
     def time_to_wait(self) -> float:
-        """Return the maximum seconds of a read: until the deadline, or until the pending check of a slow call.
+        """Return the maximum number of seconds for the next read.
 
-        Runs the check if it is due. Raises: TimeoutError, or an exception of the check.
+        A read ends at the deadline, or when the pending check of a slow call becomes due. A check that is already due
+        is run first. Raises: TimeoutError, or an exception of the check.
         """
         left, slow_check = self.remaining(), self.slow_check
         if slow_check is None:
@@ -185,9 +186,10 @@ class _Response(http.client.HTTPResponse):
 
 
 class Connection(http.client.HTTPConnection):
-    """Tries the addresses of a host, one after the other, within one time limit. Records when the request is sent.
+    """An HTTP connection that tries the addresses of a host in order, within one time limit.
 
-    The standard library sends the headers before the body. This class sends headers and body together.
+    The connection records when the request is sent. The standard library sends the headers before the body. This class
+    sends headers and body together.
     """
 
     exchange: Exchange
@@ -298,9 +300,9 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
 def tls_context(authorities: str) -> ssl.SSLContext:
     """Return the TLS context for the trusted authorities. It is cached, because loading takes longer than a handshake.
 
-    All Python versions verify certificates identically. By default, Python 3.13 refuses certificates without some RFC
-    5280 extensions, which the authorities of banks omit, and trusts a single certificate of ``authorities`` without its
-    issuer.
+    With these settings, all Python versions verify certificates identically. The defaults of Python 3.13 differ in two
+    ways. They refuse certificates without some RFC 5280 extensions, which the authorities of banks omit. They also
+    trust a single certificate of ``authorities`` without its issuer.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

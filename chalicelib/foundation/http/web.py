@@ -1,7 +1,7 @@
-"""HTTP at the edge: request parsing and response serialisation.
+"""Parsing of HTTP requests and serialisation of HTTP responses.
 
-Chalice would convert ``Decimal`` to binary floating point, so views never return dictionaries. It would also turn
-unknown exceptions into its own 500 response before middleware sees them, so ``Routes`` registers every view.
+Chalice would convert ``Decimal`` to binary floating point, so views never return dictionaries. Chalice would also
+convert unknown exceptions to a 500 response before middleware can handle them, so ``Routes`` registers every view.
 """
 
 from __future__ import annotations
@@ -138,8 +138,10 @@ class Incoming:
         return self.headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
 
     def parameters(self, repeatable: Collection[str] = ()) -> dict[str, str]:
-        """The query parameters, except ``repeatable`` ones. Raises: UnreadableBody: a parameter that is not repeatable
-        occurs more than once.
+        """Return the query parameters, except ``repeatable`` parameters.
+
+        Raises:
+            UnreadableBody: a parameter that is not repeatable occurs more than once.
         """
         return _once(self.query, repeatable)
 
@@ -232,7 +234,7 @@ class _ViewCall(RestAPIEventHandler):
 
 
 class RestApi(Chalice):
-    """An application whose views receive the request as a parameter.
+    """A Chalice application that passes the request to each view as a parameter.
 
     Chalice itself stores the request in an attribute that other threads overwrite.
     """
@@ -265,8 +267,8 @@ class Routes(Blueprint, Generic[P]):
 
     The blueprint is registered with a ``RestApi``.
 
-    Every path accepts every method. HEAD is handled as GET without a response body, OPTIONS lists the methods, and all
-    others raise ``WrongMethod`` and return status 405.
+    Every path accepts every method. HEAD is handled as GET without a response body, and OPTIONS lists the methods. All
+    other methods without a view raise ``WrongMethod`` and return status 405.
 
     Args:
         import_name: the module's name.

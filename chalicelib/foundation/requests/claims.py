@@ -23,7 +23,8 @@ TABLE = "idempotency"
 
 @dataclass(frozen=True, slots=True)
 class ClaimKind:
-    """The storage of claims for one kind of sender.
+    """The storage format of claims for one kind of sender. A claim identifies a request, so that duplicates are
+    detected.
 
     Attributes:
         lifetime: the seconds for which a claim is stored.

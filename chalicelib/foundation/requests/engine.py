@@ -114,7 +114,7 @@ class Engine:
         return Facts(keys, self._store.batch_get(keys) if keys else [])
 
     def wait(self, number: int, at_most: float = inf) -> None:
-        """Wait with jitter before the attempt that follows attempt ``number``. The wait does not exceed the given
+        """Wait with jitter before the attempt that follows attempt ``number``. The wait is limited to ``at_most``
         seconds.
         """
         self._store.wait(number, at_most)
@@ -281,8 +281,9 @@ class Engine:
 def _find_written(
     attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
 ) -> Outcome[A] | None:
-    """Return the attempt that was written, as shown by the items of failed conditions, or ``None`` if no item shows
-    one.
+    """Return the attempt that was written, or ``None`` if no attempt is known to be written.
+
+    An attempt was written if an item of a failed condition is the attempt's proof.
     """
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
     proofs = [(each, each.written_proof) for each in reversed(attempts)]

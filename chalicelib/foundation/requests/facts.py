@@ -94,7 +94,7 @@ class Facts:
         return facts
 
     def _name_of(self, operation: Operation) -> _Name:
-        """Return the key of the item that an operation writes. A put whose key is unknown gets a unique name."""
+        """Return the key of the item that an operation writes, or a unique name if the key of a put is unknown."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
         own: _Name = operation.table, (("", id(operation)),)

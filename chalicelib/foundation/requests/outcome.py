@@ -52,8 +52,9 @@ class Outcome(Generic[A]):
         deliveries: the deliveries to send.
         proof: the item that proves the write after a lost response. The default is a row of ``deliveries``.
         is_repeatable: whether the single update is idempotent, so that no transaction is needed.
-        is_overwritten: whether others may overwrite the single put. If true, the put is written in a transaction.
-        report: a function that writes log lines and counts after the writes.
+        is_overwritten: whether other requests may overwrite the single put. If true, the put is written in a
+            transaction.
+        report: a function that writes log lines and metrics after the writes.
     """
 
     answer: A | Exception

@@ -102,7 +102,7 @@ _MISSING_WHEN_NULL = ("request_url", "scopes")
 
 
 def _without_nulls(members: Any) -> Any:
-    """Drop the ``_MISSING_WHEN_NULL`` members whose value is null."""
+    """Remove the members ``request_url`` and ``scopes`` if their value is null, because null counts as missing."""
     if not isinstance(members, dict):
         return members
     missing = {version.spell(name) for version in VERSIONS.values() for name in _MISSING_WHEN_NULL}

@@ -77,8 +77,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: 
     """Return the failure for an error response.
 
     The failure is a refusal if the response has an error code or the status ``error``, unless the HTTP status leaves
-    the outcome unknown. ``unknown`` contains the codes for an account or payment that the bank does not know (see
-    ``Webhook``).
+    the outcome unknown. ``unknown`` contains the error codes for an unknown account or payment (see ``Webhook``).
     """
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank responded with status {status}", *_additional_errors(answer)])
@@ -166,7 +165,7 @@ class _KnownMember:
 def normalise(model: Model, answer: dict[str, Any], *, spell: Spelling, repeated: list[str]) -> dict[str, Any]:
     """Return a response with the members of ``model`` in snake_case and its identifiers as strings.
 
-    All other content, including keys that are data, is left unchanged at every depth.
+    Other content is left unchanged at every depth, including objects whose keys are data.
 
     Args:
         spell: converts a member name to the bank's alternative spelling.
@@ -222,7 +221,7 @@ def _format_place(place: Place) -> str:
 
 @cache
 def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMember]:
-    """Map every accepted spelling to the member of a model."""
+    """Return the members of a model, keyed by every accepted spelling of their names."""
     table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
         parts = [*field.metadata, *_annotation_parts(field.annotation)]

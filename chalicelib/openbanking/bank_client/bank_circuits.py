@@ -139,10 +139,10 @@ class Breaker:
 
 
 class BankCircuits:
-    """Admits calls to banks, which are identified by BIC, with the interface of ``Breaker``. Thread-safe.
+    """Circuit breakers for calls to banks, identified by BIC, with the interface of ``Breaker``. Thread-safe.
 
     Args:
-        open_downtimes: the open downtimes that this instance knows.
+        open_downtimes: the cached downtimes that have not ended.
     """
 
     def __init__(self, store: Store, clock: Clock, open_downtimes: OpenDowntimes) -> None:
@@ -199,7 +199,7 @@ class BankCircuits:
         return self._breaker.record_failure(bic) or was_probe
 
     def _require_due_probe(self, bic: str) -> None:
-        """Check that the latest probe that this instance knows is old enough for a new probe. Raises: CircuitOpen."""
+        """Check that a new probe is due, based on the latest probe known to this instance. Raises: CircuitOpen."""
         latest = self._latest.get(bic)  # another thread may remove it at any time
         if latest is not None and (left := latest[1].left()):
             raise CircuitOpen(left)

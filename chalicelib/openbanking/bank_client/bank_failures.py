@@ -15,8 +15,8 @@ NOT_FOUND = 404
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
 OPEN_SECONDS = 30
-"""The number of seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so a
-report received during a probe comes from that probe.
+"""The number of seconds for which a circuit stays open, and for which a probe may run. No call takes longer, so an
+outcome reported during a probe is the outcome of that probe.
 """
 
 Reach = Literal["never", "refused", "unknown"]
@@ -39,12 +39,13 @@ class BankFailed(Refusal):
     """The bank was unreachable, refused the request, or violated the protocol in its response.
 
     Attributes:
-        reach: how far the request got.
+        reach: how far the request got: it was never sent, it was refused, or its outcome is unknown.
         authorize_again: whether the bank rejected the PSU's token.
         quoted: whether the detail is the bank's own text, which may contain data about the PSU.
         broken: whether the error code indicates a failure of the bank itself.
-        unknown_resource: whether the bank does not know the account or payment that the caller named. This is the
-            caller's error (404), not a failure of the bank (502).
+        unknown_resource: whether the requested account or payment does not exist at the bank. This is the caller's
+        error
+            (404), not a failure of the bank (502).
         status: the HTTP status of the bank's response, or ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
         not_asked: whether the request was not sent because the circuit breaker is open or no time was left.

@@ -31,7 +31,7 @@ RUN_SECONDS = 40
 def record_due_events(
     *, store: Store, clock: Clock, consents: Consents, tpp_events: TppEvents, outbox: Outbox, engine: Engine
 ) -> int:
-    """Record all due events. Returns the number of consents with new events."""
+    """Record all due events about the expiry of consents. Returns the number of consents with new events."""
     until, moved = clock.monotonic() + RUN_SECONDS, 0
 
     def record(item: Item, client: Client | None) -> RecordedDeliveries | None:
@@ -61,9 +61,10 @@ def read_clients(store: Store, items: Sequence[Item]) -> dict[str, Client]:
 def _record_events(
     item: Item, client: Client | None, clock: Clock, consents: Consents, tpp_events: TppEvents, engine: Engine
 ) -> RecordedDeliveries | None:
-    """Record a consent's due events. Return ``None`` if no event is due or a concurrent run was first.
+    """Record a consent's due expiry events. Return ``None`` if no event is due or a concurrent run recorded the events.
 
-    A run after the expiry records both events, so that every TPP receives the same sequence.
+    A run after the expiry records ``consent.expiring`` and ``consent.expired``, so that every TPP receives the same
+    sequence.
     """
     key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
 

@@ -268,7 +268,7 @@ def _end_misused(
     tpp_events: TppEvents,
     outbox: Outbox,
 ) -> Outcome[TokenAnswer]:
-    """End a consent whose code or refresh token was used before."""
+    """End a consent because a request reused the consent's authorization code or a refresh token."""
 
     def report() -> None:
         security_refusals.record(

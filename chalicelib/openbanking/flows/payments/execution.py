@@ -220,10 +220,10 @@ def _decide_payment(
     tpp_events: TppEvents,
     outbox: Outbox,
 ) -> Outcome[None] | None:
-    """Decide how to record a new payment with the reports that arrived early, and the outcome of the payment's order.
+    """Decide how to record a new payment and the outcome of its order. Status reports that arrived early are included.
 
-    A payment_id identifies a single order. Return ``None`` if it belongs to another order. A repeated response for the
-    same order only changes an unknown outcome.
+    A payment_id identifies a single order. Return ``None`` if the payment_id belongs to a different order. A repeated
+    response for the same order only changes an unknown outcome.
     """
     found = facts.item(payment_key(payment.bic, payment.payment_id))
     before = Payment.from_item(found) if found is not None and not is_early(found) else None
@@ -276,7 +276,9 @@ def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[
 
 
 def _write_unknown(order: PaymentOrder, orders: Orders) -> list[Operation]:
-    """Return the write of an attempt whose outcome is unknown."""
+    """Return the write that records a payment attempt with an unknown outcome. Without an order digest, return no
+    write.
+    """
     return [orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
 
 
@@ -292,7 +294,7 @@ def _without(payment: Payment | None) -> Facts:
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
-    """Return the failure for an unusable success response. The failure contains the response in ``answer``."""
+    """Return the failure for a success response that is not usable. The failure's ``answer`` contains the response."""
     failure = _failure(answer, text)
     failure.answer = answer.body
     return failure

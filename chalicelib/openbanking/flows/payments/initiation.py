@@ -322,7 +322,10 @@ def _put_failure(
 
 
 def _new_claim(tpp_call: PaymentCall, credentials: TppCredentials, request: TppRequest) -> OrderClaim | None:
-    """Return the claim for a valid Idempotency-Key. An invalid key is refused later with the other headers."""
+    """Return the claim for the request's Idempotency-Key, or ``None`` if the header is missing or invalid.
+
+    An invalid header is refused later, together with the other headers.
+    """
     key = request.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
