@@ -1,7 +1,8 @@
 """Converts pip's settings to variables and options for uv, because uv does not read pip's configuration.
 
-Uses only the standard library, because this module installs the other packages. As a script, it runs a command with
-these settings, ``python3 -I infra/pip_settings.py uv pip install …``. Without a command, it masks the standard input.
+Uses only the standard library, because this module installs the other packages. As a script, the module runs a command
+with these settings, for example ``python3 -I infra/pip_settings.py uv pip install …``. Without a command, the script
+masks user names and passwords in the text on standard input.
 """
 
 from __future__ import annotations

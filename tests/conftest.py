@@ -173,7 +173,9 @@ def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
 
 @pytest.fixture(scope="session")
 def rendered() -> None:
-    """Render outdated documents. One test process renders the documents while the other processes wait."""
+    """Render outdated documents once per test run. If tests run in several processes, one process renders while the
+    others wait.
+    """
     subprocess.run([sys.executable, "-m", "infra.render"], cwd=ROOT, check=True)
 
 

@@ -49,7 +49,9 @@ def of_action(action: Action) -> str:
 
 
 def fields(text: str, head: str) -> dict[str, str]:
-    """Map the fields of all tables that have the given title of the first column to whether the field is mandatory."""
+    """Return all fields in the tables whose first column has the title ``head``, each with the content of the second
+    column.
+    """
     return {row[0]: row[1] for table in tables(text) if table[0][0] == head for row in table[2:]}
 
 

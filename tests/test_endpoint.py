@@ -117,7 +117,7 @@ class Formation:
 
 
 class Gone:
-    """A client whose list still contains resources that CloudFormation has already deleted."""
+    """A fake AWS client that lists resources which CloudFormation has already deleted, and whose delete calls fail."""
 
     def __init__(self, events: list[str], code: str) -> None:
         self.events, self.code = events, code
@@ -214,7 +214,7 @@ def test_each_stack_has_unique_resource_names() -> None:
         assert all(table["TableName"].startswith(f"{prefix}-") for table in tables)
 
 
-def test_a_stack_starts_with_the_given_endpoint_and_prefix_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_starts_with_only_the_endpoint_and_prefix_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     environs: list[dict[str, str]] = []
 
     class Child:

@@ -107,7 +107,7 @@ def test_port_numbers_in_a_guide_are_replaced_and_other_numbers_are_unchanged() 
     assert with_addresses("127.0.0.1:8000, 18000, %3A8000", {"8000": "4711"}) == "127.0.0.1:4711, 18000, %3A4711"
 
 
-def test_a_guide_shell_keeps_variables_and_returns_output_and_exit_code(
+def test_a_guide_shell_session_preserves_variables_between_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"})
@@ -121,7 +121,7 @@ def test_a_guide_shell_keeps_variables_and_returns_output_and_exit_code(
         shell.end()  # which waits until nobody can print any more: what was started has ended
 
 
-def test_a_guide_python_session_keeps_variables_and_returns_output(tmp_path: Path) -> None:
+def test_a_guide_python_session_preserves_variables_between_examples(tmp_path: Path) -> None:
     session = PythonSession(tmp_path, {"PYTHONPATH": str(ROOT)})
     try:
         assert session.run("name = 'Ada'") == ("", 0)

@@ -15,7 +15,7 @@ from tests.openbanking.faults import items
 from tests.upgrade.play import reseal_all, seal_something_everywhere
 
 OWN_KEYS = "demo-banks"
-"""The table whose values are encrypted with keys of the demonstration banks."""
+"""The table whose values are encrypted with the demonstration banks' own keys instead of the service's data keys."""
 
 
 def tables() -> list[str]:

@@ -46,7 +46,7 @@ SLOW_WORK = PROBE_WORK - SLOW_SECONDS
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
-    """Provide another process whose clock is ahead of or behind the service's clock."""
+    """Create a second process with a clock that is ahead of or behind the clock of the first process."""
     process = Causeway(causeway.another_process(clock=FollowingClock(causeway.clock, request.param)), causeway.banks)
     process.tpp.client, process.tpp.client_secret = causeway.tpp.client, causeway.tpp.client_secret
     return process
@@ -90,11 +90,13 @@ def test_a_lease_exceeds_the_longest_work_by_the_clock_skew(length: float, work:
 
 
 Take = Callable[[Causeway], Sequence[object]]
-"""A function that lets a process take as many objects as possible, and returns the taken objects."""
+"""A function that lets a process claim as many objects as possible. The function returns the claimed objects."""
 
 
 def begin_deliveries(causeway: Causeway) -> Take:
-    """Record twice as many deliveries as a receiver has slots. Return a function that lets a process begin them."""
+    """Record twice as many deliveries as a receiver has slots. Return a function with which a process begins the
+    deliveries.
+    """
     name = f"bank#{new_id()}"
     recorded = [record_delivery(causeway, receiver=name) for _ in range(2 * RECEIVER_SLOTS)]
     causeway.clock.advance(CLOCK_SKEW_SECONDS)  # they are due by both clocks

@@ -56,7 +56,7 @@ class StopRequested(Exception):
 
 
 class StartFailed(Exception):
-    """The stack could not start or keep running. The message is one sentence for the user."""
+    """An error that prevents the stack from starting or running. The message is a single line for the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,9 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows that explain how clients trust the service's certificate. Without TLS, return no rows."""
+    """Return the rows of the start-up summary that explain how clients trust the service's certificate. Without TLS,
+    return no rows.
+    """
     if "ca_file" not in content:
         return []
     file = stackfile.display_path(Path(content["ca_file"]))

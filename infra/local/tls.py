@@ -37,7 +37,7 @@ def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalT
     and ``BANK_CA_BUNDLE``. In its own calls, the service trusts the development CA and the public authorities.
 
     Raises:
-        TlsFailed.
+        TlsFailed: if a file cannot be read or used.
     """
     ca = DevelopmentCa(folder)
     tpps, banks, outbound = folder / CLIENT_AUTHORITIES, folder / BANK_AUTHORITIES, folder / OUTBOUND_AUTHORITIES

@@ -95,8 +95,10 @@ def _keep_timestamps_of_group(member: str, before: Entry | None, group: Entry, n
 
 
 def _keep_timestamp(before: SomeEntry | None, entry: SomeEntry, now: int) -> SomeEntry:
-    """Return the entry with its previous timestamp if it is unchanged, otherwise with ``now``. Entries are compared as
-    plain data, because a percentage in a different notation is displayed differently.
+    """Return the old entry with its timestamp if the new entry has the same values. Otherwise, return the new entry
+    with the timestamp ``now``.
+
+    The serialised values are compared, so a percentage in a different notation counts as a change.
     """
     if before is not None and members(before) == members(entry) | {"updated_at": before.updated_at}:
         return before

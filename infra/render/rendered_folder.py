@@ -45,11 +45,11 @@ def is_current(fingerprint: str, folder: Path = rendered_files.FOLDER) -> bool:
 def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Path = rendered_files.FOLDER) -> bool:
     """Write the files that ``build`` returns, unless the inputs are unchanged. Return whether the files were written.
 
-    A process that has waited for a different process to render does not render again. A reader sees the old folder, the
-    new folder or, during the rename, no folder.
+    If another process renders at the same time, this process waits and does not render again. A concurrent reader sees
+    the old folder, the new folder or, during the rename, no folder.
 
     Args:
-        build: returns texts by name, relative to ``folder``.
+        build: returns file contents by path, relative to ``folder``.
     """
     if is_current(compute_fingerprint(root), folder):
         return False

@@ -53,7 +53,7 @@ def counter_of_number(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_number(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a record whose number would be assigned again by the counter."""
+    """Find a record with a higher number than the restored counter. The counter could assign this number again."""
     name, number = _NUMBERED[item["part"]], _number(item)
     if (found[0] or {}).get(name, 0) >= number:
         return None
@@ -122,7 +122,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a payment whose request may be executed again, or whose request never receives its response."""
+    """Find a payment request with a missing or incomplete idempotency record."""
     payment, references, stored = ExternalPayment.from_item(item), hub.cards.references, found[0]
     claim, action = payment.waiting_claim, payment.asks or payment.asked
     if claim is None or action is None:

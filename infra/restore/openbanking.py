@@ -37,7 +37,7 @@ def consent_of_request(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_approval(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find an approved request whose consent is missing."""
+    """Find an approved authorization request without the consent that the approval created."""
     write = hub.openbanking.authorization_requests.update_lost_consent(AuthorizationRequest.from_item(item))
     return None if found[0] else Inconsistency([write], f", consent {item['consent_id']}")
 
@@ -47,7 +47,7 @@ def request_of_grant(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_grant(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a consent whose request is still open."""
+    """Find a consent with an authorization request that still has the status ``open``."""
     request = AuthorizationRequest.from_item(found[0]) if found[0] else None
     if request is None or request.status != "open":
         return None
@@ -60,7 +60,7 @@ def client_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_client(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a valid consent whose client is missing. Clients are archived but never deleted."""
+    """Find a valid consent without a client record. Clients are archived but never deleted."""
     if found[0] or not Consent.from_item(item).can_be_queried(hub.clock.time()):
         return None
     return Inconsistency(detail=f", client {item['client_id']}")
@@ -71,7 +71,7 @@ def order_of_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_spent_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a spent one-time consent whose order is missing."""
+    """Find a one-time consent that was spent by a payment order, but whose order is missing."""
     if found[0] or item["spent_at"] + RETENTION_SECONDS <= hub.clock.time():
         return None
     return Inconsistency(detail=f", bank {item['bic']}, X-Request-Id {item['spent_order']}")
@@ -82,7 +82,9 @@ def saved_consent(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_saved_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a bank request whose stored response contains the token of a missing consent."""
+    """Find a stored response to a bank's consent request whose consent is missing, although the response contains its
+    token.
+    """
     write = Delete(*claim_key(item["claim"]), Attr("answer").eq(item["answer"]))
     return None if found[0] else Inconsistency([write], f", consent {item['saved_consent']}")
 
@@ -97,7 +99,7 @@ def judge_ended_consent(hub: Hub, item: Item, found: Found) -> Inconsistency | N
 
 
 def consent_of_end_notice(hub: Hub, item: Item) -> list[Key]:
-    """Return the consent whose end a delivery reports."""
+    """Return the key of the ended consent that a revocation notice or event refers to."""
     is_notice = item.get("kind") == "revoke_token" or item.get("topic") == "consent.revoked"
     return [consent_key(item["consent_id"])] if item["part"] == RECORD and is_notice else []
 
@@ -115,7 +117,7 @@ def _revoke(hub: Hub, item: Item | None, by: EndedBy) -> Inconsistency | None:
 
 
 def expiring_consent(hub: Hub, item: Item) -> list[Key]:
-    """Return the consent whose expiry an event reports."""
+    """Return the key of the consent that an expiry event refers to."""
     is_notice = item["part"] == RECORD and item["topic"] in ("consent.expiring", "consent.expired")
     return [consent_key(item["consent_id"])] if is_notice else []
 
@@ -148,9 +150,7 @@ def order_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find an accepted payment whose order is missing, or which was not sent in time according to the stored
-    records.
-    """
+    """Find an accepted deferred payment whose order is missing, or that was not sent to the bank in time."""
     delivery, now = Delivery.from_item(item), hub.clock.time()
     writes: list[Operation] = []
     is_being_sent = delivery.claimed_by is not None and delivery.due_at is not None and delivery.due_at > now
@@ -175,7 +175,7 @@ def claim_of_delivery(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_deferred_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a deferred payment whose Idempotency-Key is no longer claimed."""
+    """Find a deferred payment whose Idempotency-Key record is missing."""
     if found[0]:
         return None
     delivery = Delivery.from_item(item)
@@ -229,7 +229,7 @@ def order_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_payment(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a payment whose order is missing or has the outcome unknown."""
+    """Find a payment whose order is missing, or an accepted payment whose order has an unknown outcome."""
     payment, orders = Payment.from_item(item), hub.openbanking.orders
     if payment.order_digest is None or payment.outcome == "not_accepted":
         return None
@@ -253,7 +253,7 @@ def claim_of_payment(hub: Hub, item: Item) -> list[Key]:
 
 
 def judge_claim(hub: Hub, item: Item, found: Found) -> Inconsistency | None:
-    """Find a payment whose Idempotency-Key is no longer claimed, although its claim should still be stored."""
+    """Find a payment whose Idempotency-Key record is missing before the end of the record's retention period."""
     payment = Payment.from_item(item)
     is_over = payment.created_at + order_answers.KIND.lifetime <= hub.clock.time()
     if found[0] or is_over or payment.key_claim is None or payment.key_digest is None:

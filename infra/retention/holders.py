@@ -27,7 +27,7 @@ CONTACT = ("phone_number", "email", "title", "holder_locale", "ip_address")
 MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "phone_number")
 """Members that every holder's record has. They are set to an empty value."""
 IDENTIFYING_NOTHING = ("holder_limit_group_id", "country_ison", "industry_id")
-"""Members that are kept, because they do not identify a person."""
+"""Members of a cardholder that do not identify a person, and are therefore not erased."""
 _NAMES = ("name_line_4", "track_first_name", "track_last_name", "thermal_line_1", "thermal_line_2", "note", "reference")
 _ENDED_CARDS = (BLOCKED, EXPIRED, NEW)
 """States in which a card of closed accounts cannot be used again. A card that is not yet activated is included, because
@@ -144,7 +144,7 @@ def _remove_names(store: Store, card: Card) -> None:
 
 
 def _remove_parts(store: Store, card: Card, prefix: str) -> bool:
-    """Delete the items of a card whose sort key has this prefix. Return whether there were any items."""
+    """Delete the items of a card whose sort key starts with ``prefix``. Return whether any items were deleted."""
     rows = store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix))
     for row in rows:
         store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})

@@ -69,7 +69,7 @@ class Guide:
             self._outcomes.append(outcome)
 
     def event(self, received: ReceivedEvent) -> None:
-        """Print an event whose signature was verified."""
+        """Print a received event after its signature was verified."""
         name = received.event.type
         data = format_json(received.event.to_json()["data"])
         self.say(f"{name}, verified", "EVENT", f"{name}  verified webhook-id {received.id}", data)

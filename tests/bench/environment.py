@@ -21,7 +21,7 @@ def child(module: str, *arguments: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Direct AWS calls of this process and its children to the given endpoints."""
+    """Set the AWS environment variables of this process and its children for a benchmark against local endpoints."""
     before = dict(os.environ)
     os.environ |= {
         "AWS_ACCESS_KEY_ID": "bench",

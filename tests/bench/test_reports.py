@@ -37,7 +37,7 @@ TRANSACTION = {
 
 @dataclass(frozen=True)
 class Report:
-    """A report: its list, the record with a given row number, and the members of a row."""
+    """A card report in a benchmark: the API action, the queried lists, and functions that create the rows."""
 
     action: str
     timelines: Callable[[int], list[Timeline]]

@@ -236,7 +236,7 @@ def _customer(window: Window, version: int) -> Iterator[str]:
 
 
 def _faults(window: Window, version: int) -> Iterator[str]:
-    """Open the pages of a fault-simulating bank that differ from the pages of the other banks."""
+    """Open the pages that only the fault-simulating banks have, or that differ at these banks."""
     domain = window.bank(version, faults=True)["domain"]
     window.open(domain)
     yield "welcome"

@@ -163,11 +163,11 @@ class Window:
     # -- errors
 
     def may_reach(self, address: str) -> None:
-        """Allow requests to the origin of the given address, for example to an application to which the PSU returns."""
+        """Allow requests to the origin of the given address, for example to a TPP's callback URL."""
         self._origins.add(origin(address))
 
     def forgive(self, text: str) -> None:
-        """Ignore expected errors that contain the given text."""
+        """Ignore browser errors that contain the given text, because the test expects these errors."""
         self._forgiven.append(text)
 
     @property

@@ -37,10 +37,10 @@ Members = Callable[[Issuer], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """An action call and its expected DynamoDB calls.
+    """A call of a card API action, and the DynamoDB calls that the action is expected to make.
 
-    ``looks`` are the reads before the write. ``writes`` and ``write`` state whether and how the case writes. ``asked``
-    are the calls after the write, for requests to the provider and for the processing of the response.
+    ``looks`` lists the reads before the write. ``writes`` states whether the action writes, and ``write`` is the
+    operation of the write. ``asked`` lists the calls after the write, which record the provider's response.
     """
 
     name: str

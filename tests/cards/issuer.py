@@ -286,7 +286,7 @@ class Issuer:
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """Clear the authorization approved in the response ``asked``, in euros."""
+        """Simulate a clearing, in euros, of the authorization that returned the response ``asked``."""
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 

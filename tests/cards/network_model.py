@@ -138,11 +138,11 @@ class Collected:
 
 @dataclass(frozen=True)
 class Price:
-    """The price of an amount.
+    """The amounts that a card transaction debits or credits, including conversion and transaction fees.
 
-    ``total`` is debited from the account, ``shown`` is the transaction's amount, and ``beside`` lists separate fees.
-    ``bare`` is the total without fees other than the conversion fee. ``blended`` is the sum of the other fees in
-    ``shown``.
+    ``total`` is the account's total debit or credit, and ``shown`` is the amount of the transaction. ``beside`` lists
+    the fees that are booked as separate transactions. ``bare`` is the amount including only the conversion fee, and
+    ``blended`` is the sum of the transaction fees that are included in ``shown``.
     """
 
     total: int
@@ -239,7 +239,7 @@ class Transaction:
     blended: int = 0
 
     def bare(self, amount: int) -> int:
-        """Return the disputed amount without the proportional part of blended fees."""
+        """Return the part of a disputed amount that is not a blended fee."""
         return share(self.shown - self.blended, amount, self.shown)
 
 

@@ -98,7 +98,7 @@ def special_account(number: int = 1, **members: Any) -> Content:
 
 
 def written(*managers: Mapping[str, Any]) -> str:
-    """Return the text of a set-up file with the given programme managers."""
+    """Return the YAML text of a set-up file with the given programme managers."""
     return yaml.safe_dump({"programme_managers": [*managers]})
 
 

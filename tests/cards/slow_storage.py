@@ -13,11 +13,13 @@ from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
 from tests.cards.issuer import Issuer
 
 Fate = Literal["in time", "applied", "later", "never"]
-"""The result of a call. ``in time`` returns a response. The other results return no response: the call is executed
-immediately (``applied``), when ``land`` is called (``later``), or not at all (``never``).
+"""The simulated result of a storage call. ``in time`` returns a response. The other results return no response: the
+call is executed immediately (``applied``), when ``land`` is called (``later``), or not at all (``never``).
 """
 Fates = Callable[[str, Mapping[str, Any]], Fate]
-"""Returns the result of a call, given the name and the request of the call."""
+"""A function that returns the simulated result of a storage call. The arguments are the name and the request of the
+call.
+"""
 
 READS, WRITES = ("BatchGetItem", "Query"), ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 DECIDING, ANSWERING = 2.1, 3.0
@@ -65,11 +67,11 @@ class SlowStorage:
 
 
 def every(fate: Fate, *names: str) -> Fates:
-    """Return the given result for all calls, or for calls with the given names."""
+    """Return a function that gives the result ``fate`` to all calls, or only to calls with the given names."""
     return lambda name, request: fate if not names or name in names else "in time"
 
 
 def first(fate: Fate, name: str) -> Fates:
-    """Return the given result for the first call with the given name."""
+    """Return a function that gives the result ``fate`` to the first call with the given name."""
     left = [fate]
     return lambda made, request: left.pop() if made == name and left else "in time"

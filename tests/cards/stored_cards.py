@@ -53,7 +53,9 @@ _USED = {
 
 
 class StoredCards:
-    """The stored cards, claims and set-ups. If ``holders`` is given, only the records of these holders are included."""
+    """The stored card records, idempotency claims and set-up records. If ``holders`` is given, only the card records of
+    these holders are included.
+    """
 
     def __init__(self, causeway: Causeway, holders: Collection[int] = ()) -> None:
         self._hub = causeway.hub
@@ -64,7 +66,7 @@ class StoredCards:
         self._programmes = {(row["owner"], row["part"]): row for row in all_items(causeway, "programmes")}
 
     def of(self, part: str) -> list[Item]:
-        """Return the rows with sort keys that start with the given name."""
+        """Return the rows of the given kind, for example ``card``. The kind is the first part of the sort key."""
         return [row for row in self._rows if _name(row["part"]) == part]
 
     def by_id(self, kind: str) -> Mapping[int, Item]:

@@ -87,9 +87,10 @@ def _prove_account(account: Mapping[str, Any], rows: list[Item]) -> None:
 
 
 class StoredMoney:
-    """The stored accounts, ledger rows, transactions, payments and orders of the sandbox provider.
+    """The stored accounts, ledger rows and transactions, and the payments and orders at the sandbox provider.
 
-    If ``accounts`` is given, only these accounts are included. All of their payments are between these accounts.
+    If ``accounts`` is given, only these accounts are included. The payments of these accounts must not involve other
+    accounts.
     """
 
     def __init__(self, causeway: Causeway, accounts: Collection[int] = ()) -> None:

@@ -332,7 +332,7 @@ class AccountHistory(RuleBasedStateMachine):
 
 
 def _other(digits: str) -> str:
-    """Return digits that all differ from the given digits."""
+    """Return the digits with each digit replaced by a different digit, for example as a wrong PIN."""
     return "".join(str((int(digit) + 1) % 10) for digit in digits)
 
 

@@ -149,7 +149,7 @@ def test_a_holder_never_has_more_than_100_accounts(issuers: list[Issuer]) -> Non
     StoredCards(issuer.causeway, {holder}).check()
 
 
-def test_a_card_keeps_every_account_of_20_parallel_links(issuers: list[Issuer]) -> None:
+def test_a_card_is_linked_to_all_accounts_that_20_parallel_requests_create(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card = issuer.card()
     members = of_new_account(holder_id=card.holder_id, cards=[card.card_id])

@@ -82,7 +82,7 @@ def test_parallel_transfers_succeed_until_the_balance_is_used_up(
     assert len(books.orders) == winners
 
 
-def test_parallel_internal_transfers_keep_the_sum_of_all_balances(issuers: list[Issuer]) -> None:
+def test_parallel_internal_transfers_do_not_change_the_sum_of_all_balances(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     addresses = [issuer.funded_address(10_000) for _ in range(4)]
     calls = []

@@ -204,7 +204,9 @@ DUE: dict[Callable[[Issuer], None], int] = {
     holds_of_two_cards: 2,
     a_hold_that_cannot_be_released: 0,
 }
-"""Functions that create due items, each with the number of items that a run of the scheduled job finishes."""
+"""Functions that create holds or late declines. Each value is the number of items that the scheduled job then
+completes.
+"""
 _USE = {"transaction_type": 0, "amount": 1, "currency_ison": EUR}
 LISTS: Mapping[str, Sequence[float]] = {
     "a page after a writer died": [],

@@ -50,7 +50,9 @@ _numbers = itertools.count()
 
 
 def as_handled(due: list[Payment]) -> list[Payment]:
-    """Return due payments in processing order: batches of the earliest ``AT_ONCE``, grouped by account."""
+    """Sort due payments in the order in which the job processes them. The job takes batches of ``AT_ONCE`` payments,
+    earliest first, and processes each account's payments of a batch consecutively.
+    """
     ordered = []
     for piece in pieces(sorted(due, key=lambda payment: payment.awaits or payment.cut_off), AT_ONCE):
         accounts = dict.fromkeys(payment.account.id for payment in piece)

@@ -38,7 +38,7 @@ _RESENDS = 5
 _OVER = 15 * _MINUTE
 """The seconds after the last call until all accepted calls have ended. A bearer token is valid for an hour."""
 _LOST = 40 * 24 * 60 * _MINUTE
-"""The seconds from the start after which a delivery that is still due is lost."""
+"""The number of seconds after the start of the run after which an undelivered message counts as lost."""
 _END_OF_TIME = 2**40
 
 
@@ -195,7 +195,7 @@ class Run(Deliveries):
         self._worker.kill()
 
     def _is_idle(self) -> bool:
-        """Return whether no message can be received and no sweep is due at the current time."""
+        """Return whether the queue has no available message and no sweep is scheduled at the current simulated time."""
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
@@ -255,7 +255,7 @@ class Run(Deliveries):
         return self.clock.monotonic() < START.timestamp() + _LOST
 
     def _end(self) -> bool:
-        """Fetch outcomes and resend failed notices. Return whether deliveries are due again."""
+        """Fetch the outcomes of deferred calls and resend failed notices. Return whether any notices were resent."""
         self._fetch_outcomes()
         (resent,) = self._without_faults([self._job("resend")])
         self.observed.resent += resent

@@ -25,7 +25,7 @@ from tests.kit.time import ManualClock
 
 REGION = "eu-west-1"
 _LATE = 0.05
-"""The fraction of writes with a response that arrives after the timeout."""
+"""The fraction of DynamoDB writes whose response arrives only after the client's timeout."""
 _TABLE = re.compile('"TableName": ?"([^"]+)"')
 _WRITES = ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 _FEWEST_SAVED = 40

@@ -1,8 +1,8 @@
-"""A worker process that runs the service's consumer and scheduled job, and is killed at a randomly selected boundary.
+"""A worker process that runs the service's queue consumer and scheduled jobs, and is killed at a random boundary.
 
-A boundary is the moment before a call leaves the process, or the moment between the call's execution and its response.
-The process kills itself at the boundary with ``SIGKILL``, so no cleanup runs. Identifiers, jitter and the time come
-from the run, so the same seed produces the same run.
+A boundary is the moment before a call is sent, or the moment between the execution of a call and its response. The
+process kills itself with ``SIGKILL``, so no cleanup code runs. Identifiers, jitter and the time depend on a seed, so a
+run can be repeated.
 """
 
 import base64
@@ -75,8 +75,8 @@ boto3.client("sqs", region_name="eu-west-1")  # forked processes need not read t
 
 @dataclass(frozen=True)
 class Kill:
-    """The boundary of a kill: before or after (``side``) the ``nth`` occurrence of ``call``, at latest boundary
-    ``latest``.
+    """A position at which the worker process kills itself: before or after (``side``) the ``nth`` occurrence of
+    ``call``. The process kills itself at boundary number ``latest`` at the latest.
     """
 
     call: str
@@ -108,7 +108,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result and the time of a job, or the boundary at which the worker was killed during the job."""
+    """The result and the simulated time of a job, or the position at which the worker was killed during the job."""
 
     now: float
     result: Any = None
@@ -181,14 +181,16 @@ def preload() -> None:
 
 
 class Boundaries:
-    """Counts boundaries, and kills the process at the chosen boundary after reporting it."""
+    """Counts the calls of a worker process, and kills the process before or after a selected call. The process first
+    reports the position.
+    """
 
     def __init__(self, connection: Connection, clock: ManualClock, kill: Kill | None) -> None:
         self._connection, self._clock, self._kill = connection, clock, kill
         self._passed: Counter[tuple[str, str]] = Counter()
 
     def mark(self) -> None:
-        """Count a boundary before and after every call to AWS and to receivers."""
+        """Observe all calls to AWS and to receivers. Count a possible kill position before and after each call."""
         exchange_once = Outbound.send_once
 
         def observe(call: calls.Call, proceed: calls.Proceed) -> calls.Members:

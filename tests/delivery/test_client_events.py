@@ -91,7 +91,7 @@ def event_log(store: Store, causeway: Any) -> EventLog:
 ALL = ClientSearch(CLIENT)
 KINDS: Sequence[str] = [*PLANS]
 CLIENT_KINDS = ("event", "relay", "payment")
-"""The kinds of deliveries that a client's owner can see. Revocations concern only the service and the bank."""
+"""The kinds of deliveries in a client's event list. Revocation notices to banks are not in this list."""
 STATES: Sequence[State] = get_args(State)
 
 
@@ -183,7 +183,7 @@ def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str
 
 @pytest.mark.parametrize("count", [100, 10_000])
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_page_of_10_000_entries_takes_as_many_calls_as_a_page_of_100(
+def test_a_page_of_events_takes_the_same_number_of_calls_for_100_and_10_000_entries(
     causeway: Causeway, count: int, deep: bool
 ) -> None:
     now = causeway.clock.time()
@@ -224,7 +224,7 @@ def test_a_search_for_a_rare_match_stops_after_1000_entries_and_can_be_continued
 
 @pytest.mark.parametrize(("most", "reads"), [(LOOKED_THROUGH, 2), (FIRST, 1)])
 @pytest.mark.parametrize("search", [replace(ALL, state="due"), replace(ALL, type="consent.revoked")])
-def test_a_filter_without_a_match_takes_as_many_calls_for_10_000_entries_as_for_2000(
+def test_a_filter_without_a_match_takes_the_same_number_of_calls_for_2000_and_10_000_entries(
     causeway: Causeway, search: ClientSearch, most: int, reads: int
 ) -> None:
     now, made = causeway.clock.time(), []

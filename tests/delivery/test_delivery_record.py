@@ -100,7 +100,9 @@ def test_a_write_to_a_delivery_that_ended_after_the_read_fails(causeway: Causewa
     assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_delivery_with_a_running_attempt_is_due_when_its_claim_expires(causeway: Causeway, worker: Worker) -> None:
+def test_a_delivery_with_a_running_attempt_becomes_due_when_the_attempt_claim_expires(
+    causeway: Causeway, worker: Worker
+) -> None:
     attempt = begin_attempt(worker, record_delivery(causeway))
     delivery_id, now = attempt.delivery.delivery_id, causeway.clock.time()
 
@@ -136,7 +138,7 @@ def test_a_finished_notification_is_stored_for_30_days_from_its_end(
     assert causeway.delivery(recorded).expires_at == causeway.clock.time() + 30 * DAY
 
 
-def test_a_due_delivery_expires_after_its_last_possible_attempt(causeway: Causeway) -> None:
+def test_a_delivery_record_expires_after_the_last_possible_attempt(causeway: Causeway) -> None:
     delivery = causeway.delivery(record_delivery(causeway))
 
     assert delivery.expires_at == causeway.clock.time() + PLANS["event"].lifetime + PLANS["event"].retention
@@ -157,7 +159,7 @@ def test_the_history_contains_the_latest_twenty_attempts(causeway: Causeway) -> 
 
 
 @pytest.mark.parametrize("state", ["delivered", "failed"])
-def test_a_resend_makes_a_finished_delivery_due_with_all_attempts_and_its_history(
+def test_resending_a_finished_delivery_resets_the_attempts_and_preserves_the_history(
     causeway: Causeway, worker: Worker, receiver: Receiver, state: str
 ) -> None:
     recorded = record_delivery(causeway, body="a body")

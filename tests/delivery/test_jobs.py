@@ -30,7 +30,7 @@ def deliver(*bodies: str) -> Any:
 
 
 class Scripted:
-    """A worker that runs a given action for each listed delivery. Attempts of other deliveries do nothing."""
+    """A fake worker that runs a scripted action when a delivery from a given list is attempted."""
 
     def __init__(self, **attempts: Callable[[], object]) -> None:
         self.attempts = attempts

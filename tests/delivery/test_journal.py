@@ -163,7 +163,7 @@ def test_an_unknown_delivery_id_raises_unknown_delivery(journal: Journal) -> Non
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("state", ["delivered", "failed"])
 @pytest.mark.parametrize("kind", ["event", "revoke_token"])
-def test_a_resent_notification_is_due_with_all_its_attempts(
+def test_a_resent_notification_is_queued_with_zero_attempts_and_a_new_deadline(
     causeway: Causeway, journal: Journal, kind: str, state: State
 ) -> None:
     delivery_id = ended(causeway, state, kind=kind, body="{}" if kind == "event" else None)

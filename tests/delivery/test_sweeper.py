@@ -162,7 +162,7 @@ def test_a_delivery_of_a_terminated_worker_is_queued_two_minutes_after_its_claim
 
 
 @pytest.mark.usefixtures("exact")
-def test_every_retry_is_queued_two_minutes_after_its_due_time_despite_earlier_sweeps(
+def test_the_sweeper_queues_each_retry_two_minutes_after_its_due_time(
     causeway: Causeway, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     receiver.failures = [failure()] * 3
@@ -268,7 +268,7 @@ def test_a_sweep_adds_no_delivery_to_a_full_queue(
     assert sweep() == []
 
 
-def test_a_sweep_measures_the_oldest_due_delivery_when_the_queue_is_full(
+def test_a_sweep_with_a_full_queue_records_the_age_of_the_oldest_due_delivery(
     causeway: Causeway, recorded: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
@@ -349,7 +349,7 @@ def other_sweep(causeway: Causeway, taken: list[str]) -> Iterator[Callable[[], i
 
 @pytest.fixture
 def many(causeway: Causeway) -> Iterator[int]:
-    """Create many due deliveries: ten thousand, or four hundred on the slow emulator."""
+    """Create ten thousand due deliveries, or four hundred if the tests use the slow emulator."""
     count = 10_000 if DYNAMODB_ENGINE else 400
     items = list(records(causeway.hub.delivery.outbox, count, count, causeway.clock.time()))
     batches = [items[start : start + BATCH] for start in range(0, count, BATCH)]

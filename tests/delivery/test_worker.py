@@ -23,7 +23,7 @@ pytestmark = pytest.mark.dynamodb
 
 
 def wait(causeway: Causeway, delivery_id: str) -> None:
-    """Advance the clock to the delivery's due time."""
+    """Advance the clock to the time of the delivery's next attempt."""
     due_at = causeway.delivery(delivery_id).due_at
     assert due_at is not None
     causeway.clock.advance(max(0, due_at - causeway.clock.time()))
@@ -248,7 +248,7 @@ def test_queue_messages_are_accepted_in_any_order(causeway: Causeway, worker: Wo
     assert {causeway.delivery(first).state, causeway.delivery(second).state} == {"delivered"}
 
 
-def test_a_message_before_the_due_time_sends_nothing(
+def test_a_queue_message_before_the_due_time_starts_no_attempt(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [failure()]

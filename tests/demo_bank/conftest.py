@@ -43,5 +43,5 @@ def two(install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
 
 @pytest.fixture(params=["one", "two"])
 def bank(request: pytest.FixtureRequest, install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
-    """Install each bank in turn."""
+    """Install one of the two demonstration banks. Each test runs once per bank."""
     return install_bank(request.param)

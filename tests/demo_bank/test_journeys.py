@@ -143,7 +143,7 @@ def test_an_authorization_expires_after_30_minutes(bank: SingleBank) -> None:
     assert "This session is over" in page.text
 
 
-def test_an_authorization_whose_storage_key_was_lost_is_shown_as_expired(bank: SingleBank) -> None:
+def test_an_authorization_page_is_expired_if_the_bank_storage_key_was_lost(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)

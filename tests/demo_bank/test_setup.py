@@ -45,7 +45,7 @@ def test_the_banks_are_registered_with_their_keys_and_addresses(opened: Causeway
         assert bank.public_keys == (signatures.public_pem(key),)
 
 
-def test_a_repeated_bank_installation_keeps_a_logo_set_by_the_operator(opened: Causeway) -> None:
+def test_a_repeated_bank_installation_does_not_replace_a_logo_set_by_the_operator(opened: Causeway) -> None:
     banks = opened.hub.openbanking.banks
     assert {banks.get(bic).logo_type for bic in BICS} == {"image/svg+xml"}
 
@@ -97,7 +97,7 @@ def test_a_rotated_api_key_is_stored_at_the_bank(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
 
 
-def test_installing_the_fault_banks_keeps_the_credentials_of_the_other_banks(opened: Causeway) -> None:
+def test_installing_the_fault_banks_does_not_change_credentials_of_existing_banks(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     for bic in ("DEMOGB2F", "DEMODE2F"):

@@ -84,7 +84,7 @@ class DurableBank:
         self.start()
 
     def die_at(self, step: str) -> None:
-        """Make the process kill itself after the next write of the given step."""
+        """Make the bank process kill itself after the next storage write of the given processing step."""
         (self.folder / f"die-at-{step}").touch()
 
     def wait_until_dead(self) -> None:

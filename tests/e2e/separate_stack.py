@@ -97,5 +97,5 @@ def separate_stack(
 
 @cache
 def _elsewhere(folder: Path) -> Mapping[str, str]:
-    """Return the resource names of a stack at the test endpoint. A restarted stack keeps the first names."""
+    """Return unique resource names for a stack at the test endpoint. A restarted stack uses the same names again."""
     return of_a_stack(ENDPOINT)

@@ -57,7 +57,7 @@ def stack(own_stack: SeparateStack) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[EventReceiver]:
-    """Start a receiver for the events of the TPP ``told``. The receiver verifies each signature and its timestamp."""
+    """Start a receiver of a TPP's events. The receiver verifies the signature and the timestamp of each event."""
     with listen() as receiving:
         yield receiving
 

@@ -140,7 +140,7 @@ def test_50_payments_with_different_keys_use_a_one_time_consent_once(
     assert payer.pay().status_code == 401
 
 
-def test_a_payment_at_an_unreachable_bank_does_not_use_up_the_one_time_consent(
+def test_a_payment_at_an_unreachable_bank_does_not_spend_the_one_time_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, key = Payer(tpp, closed_bank, "one_time"), uuid.uuid4().hex
@@ -157,7 +157,7 @@ def test_a_payment_at_an_unreachable_bank_does_not_use_up_the_one_time_consent(
     assert len(closed_bank.received) == 1
 
 
-def test_parallel_payments_at_an_unreachable_bank_do_not_use_up_the_one_time_consent(
+def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_one_time_consent(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, closed_bank, "one_time")
@@ -170,7 +170,7 @@ def test_parallel_payments_at_an_unreachable_bank_do_not_use_up_the_one_time_con
     assert payer.pay().status_code == 200
 
 
-def test_a_payment_without_a_response_of_the_bank_uses_up_the_one_time_consent(
+def test_a_payment_without_a_bank_response_spends_the_one_time_consent(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -228,7 +228,7 @@ def test_50_parallel_reports_of_a_final_status_record_one_status(
     assert kept[1] in finals
 
 
-def test_a_status_report_that_arrives_before_the_response_of_the_bank_is_recorded(
+def test_a_status_report_that_arrives_before_the_payment_response_is_recorded(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, overtaking = Payer(tpp, bank, "reusable"), []

@@ -125,7 +125,7 @@ def test_headers_of_other_threads_and_later_calls_are_not_recorded() -> None:
     assert exchange == CapturedHeaders()
 
 
-def test_repr_of_recorded_headers_hides_their_values() -> None:
+def test_the_repr_of_captured_headers_does_not_contain_header_values() -> None:
     exchange = CapturedHeaders()
     with capturing(exchange):
         module.captured().sent = {"X-Api-Key": "a secret"}

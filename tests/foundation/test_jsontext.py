@@ -111,7 +111,7 @@ def test_random_bytes_are_read_as_json_or_rejected(content: bytes) -> None:
 @pytest.mark.parametrize(
     "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
-def test_a_json_number_is_written_in_the_original_notation(text: str) -> None:
+def test_a_parsed_json_number_is_serialised_with_the_same_digits(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 

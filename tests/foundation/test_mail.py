@@ -65,7 +65,9 @@ def test_a_mail_request_matches_the_api_model_of_ses(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("code", "final"), [("MessageRejected", True), ("BadRequestException", True), ("TooManyRequestsException", False)]
 )
-def test_an_ses_error_is_permanent_or_temporary_and_hides_the_recipient(ses: Ses, code: str, final: bool) -> None:
+def test_an_ses_error_is_classified_as_permanent_or_temporary_without_the_recipient_address(
+    ses: Ses, code: str, final: bool
+) -> None:
     ses.error = ClientError({"Error": {"Code": code, "Message": f"{MAIL.to} is bad"}}, "SendEmail")
 
     with pytest.raises(MailFailed) as failed:

@@ -113,7 +113,9 @@ def test_parameters_of_flows_selected_by_name_match_the_container_parts(flow: Ca
 
 
 def check_filled(flow: Callable[..., Any], container: type[Container], given: frozenset[str] = frozenset()) -> None:
-    """Check that each parameter that is not ``given`` has a part with its name and annotation."""
+    """Check that the dependency container provides each required parameter of ``flow`` with the same type. Parameters
+    in ``given`` are excluded.
+    """
     found = parts(container)
     wanted = {
         each.name: each.annotation

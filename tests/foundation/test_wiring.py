@@ -48,7 +48,7 @@ class Garage(Container):
         self.parents = (Depot("diesel"),)
 
 
-def test_a_container_part_is_created_from_other_parts_and_given_values() -> None:
+def test_a_container_creates_a_dependency_from_other_dependencies_and_preset_values() -> None:
     garage = Garage()
 
     assert garage.car.engine is garage.engine
@@ -79,7 +79,7 @@ def test_a_flow_receives_parts_by_the_names_of_its_keyword_only_parameters() -> 
     assert garage.call(drive, 7) == (7, garage.car, "red", 50)
 
 
-def test_a_given_value_replaces_a_container_part() -> None:
+def test_a_preset_value_replaces_a_dependency_of_the_container() -> None:
     assert Garage().call(drive, 7, colour="blue", speed=90)[2:] == ("blue", 90)
 
 

@@ -16,8 +16,8 @@ DEMO = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")[0].c
 
 
 def faults(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small programme file with the given members, without the location of the programme
-    manager.
+    """Return the validation errors of a small programme file that contains the given members. The errors do not include
+    the path of the programme manager.
     """
     with pytest.raises(InvalidProgramme) as caught:
         file.read_programmes(written(manager(**members)), "local")

@@ -256,7 +256,7 @@ def test_missing_values_raise_only_alarms_on_regularly_written_metrics(name: str
         ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
     ],
 )
-def test_a_single_metric_value_determines_the_alarm_state_for_the_given_time(
+def test_a_single_metric_value_determines_the_alarm_state_for_a_limited_time(
     name: str, value: float, lasts: int, until_then: State, afterwards: State
 ) -> None:
     data = Data()
@@ -274,7 +274,7 @@ def test_two_circuit_openings_of_a_bank_raise_an_alarm_only_within_three_periods
     assert state(ALARMS["circuit-opened"], data, NOW) == expected
 
 
-def test_an_inconsistent_ledger_keeps_the_alarm_until_the_ledger_is_verified() -> None:
+def test_the_ledger_alarm_remains_active_until_the_ledger_is_verified() -> None:
     alarm, metric, data = ALARMS["ledger-broken"], metric_of("ledger-broken"), Data()
     data.add(metric, NOW, 1)
     states = [state(alarm, data, NOW)]

@@ -42,7 +42,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         (lambda: boto3.client("cloudformation").describe_stacks(), "with something that cannot be read"),
     ],
 )
-def test_a_response_that_is_not_from_aws_is_reported_in_one_sentence(
+def test_a_response_that_is_not_from_aws_is_reported_with_the_endpoint_address(
     address: str, call: Callable[[], Any], answered: str
 ) -> None:
     with pytest.raises(AWS_ERRORS) as caught:
@@ -60,7 +60,7 @@ def test_an_aws_error_is_reported_with_the_message_of_aws() -> None:
 
 
 @pytest.mark.parametrize("main", [deployment.main, limits.main])
-def test_a_deployment_to_an_emulator_without_lambda_is_refused_in_one_sentence(
+def test_a_deployment_to_an_emulator_without_lambda_fails_with_a_one_line_error_message(
     address: str, main: Callable[[list[str]], int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
@@ -72,7 +72,7 @@ def test_a_deployment_to_an_emulator_without_lambda_is_refused_in_one_sentence(
     assert said.count("\n") == 1
 
 
-def test_a_deployment_of_resources_to_a_web_server_is_refused_in_one_sentence(
+def test_a_resource_deployment_to_a_web_server_fails_with_a_one_line_error_message(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)

@@ -96,7 +96,9 @@ def test_limits_of_a_request_are_sorted_by_rate() -> None:
         assert rates == sorted(rates)
 
 
-def test_capacity_options_print_changed_tables_and_keep_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_capacity_command_with_options_prints_tables_and_does_not_change_the_page(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
     assert "| Lambda concurrency | 24,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)

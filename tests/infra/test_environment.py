@@ -201,7 +201,7 @@ def test_an_environment_moved_with_the_repository_is_rebuilt(project: Project) -
     assert project.make() == ""
 
 
-def test_a_link_to_the_environment_of_another_repository_is_kept(project: Project) -> None:
+def test_a_link_to_the_virtual_environment_of_another_repository_is_not_replaced(project: Project) -> None:
     project.make()
     project.ran()
     other = project.folder.with_name("other")
@@ -238,7 +238,7 @@ def test_an_environment_with_a_broken_python_is_rebuilt(project: Project) -> Non
 
 
 @pytest.mark.parametrize("failing", ["*--require-hashes*", "*--editable*"])
-def test_a_failed_installation_keeps_the_old_environment(project: Project, failing: str) -> None:
+def test_a_failed_installation_does_not_replace_the_old_virtual_environment(project: Project, failing: str) -> None:
     project.make()
     (project.folder / "requirements-run.txt").write_text("chalice==2\n")
     project.installs(f"if [[ $* == {failing} ]]; then echo what uv says >&2; exit 2; fi")
@@ -276,7 +276,7 @@ def test_an_environment_that_a_killed_process_has_renamed_is_restored(project: P
     assert project.made() == {".venv"}
 
 
-def test_a_restored_environment_keeps_the_python_and_the_development_packages(project: Project) -> None:
+def test_a_restored_environment_has_the_same_python_and_the_development_packages(project: Project) -> None:
     project.make("dev")
     project.ran()
     python = project.folder / ".venv" / "bin" / "python"
@@ -308,7 +308,7 @@ def test_a_second_process_waits_for_the_first(project: Project) -> None:
     assert project.made() == {".venv"}
 
 
-def test_a_file_system_without_locks_is_reported_in_one_sentence(project: Project) -> None:
+def test_a_file_system_without_locks_is_reported_as_a_one_line_error_message(project: Project) -> None:
     (project.home / "no-locks").touch()
 
     assert project.make(code=1) == (
@@ -353,7 +353,9 @@ def test_a_file_system_without_locks_is_reported_in_one_sentence(project: Projec
         ),
     ],
 )
-def test_an_installation_problem_is_reported_in_one_sentence(project: Project, problem: str, sentence: str) -> None:
+def test_an_installation_problem_is_reported_as_a_one_line_error_message(
+    project: Project, problem: str, sentence: str
+) -> None:
     project.installs(f"echo '{problem}' >&2; exit 2")
 
     assert project.make(code=1) == f"{CREATING.format(version=version(), count=1)}causeway: {sentence}.\n"

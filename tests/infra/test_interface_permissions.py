@@ -107,7 +107,7 @@ def pay(causeway: Causeway) -> None:
 
 
 def report(causeway: Causeway) -> None:
-    """Send a deferred request, and a report of a payment that the service does not know at this time."""
+    """Send a deferred payment order, and a status report for a payment that the service does not know yet."""
     pisp = Pisp(causeway, 2, "bulk", "one_time", deferred=True)
     pisp.outcome(pisp.order("key-1"))
     causeway.tpp.call("GET", "/tpp/banks")

@@ -178,7 +178,7 @@ def test_the_script_runs_a_command_with_the_variables_and_options(environ: dict[
         ("[global]\ntimeout=inf\n", "`timeout` is not a number of seconds"),
     ],
 )
-def test_an_unreadable_pip_configuration_is_reported_in_one_sentence_with_the_location(
+def test_an_unreadable_pip_configuration_is_reported_with_the_file_and_the_problem(
     environ: dict[str, str], tmp_path: Path, content: str, problem: str
 ) -> None:
     file = tmp_path / ".config/pip/pip.conf"

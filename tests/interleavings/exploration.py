@@ -1,12 +1,12 @@
-"""Execution of the schedules of concurrent requests, and a report of outcomes that no sequential execution has.
+"""Runs concurrent requests with different orders of their calls (schedules). An outcome that no sequential execution of
+the requests has is reported.
 
-With a fault, a sequential execution may have a fault of the same kind at any call of the affected request. If a
-response
-asks for a retry, the request may be omitted from the sequential execution.
+If a fault is simulated, the sequential executions include executions with a fault of the same kind at any call of the
+affected request. If a response asks the client to retry, the request may be omitted from the sequential execution.
 
-If the first request of a pair crashes, jobs clean up and then the second request runs. The jobs crash at a random call
-and run again. The outcome must be the same as after a completed first request or without the first request. Some rules
-allow an unknown outcome.
+If the first of two requests crashes, clean-up jobs run before the second request. The jobs also crash at a random call
+and run again. The outcome must be the same as if the first request had completed or had not been sent. Some rules allow
+an unknown outcome.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ class Group:
         return islice(explore(lambda schedule: self.execute(schedule, fault), self._chance), self._most)
 
     def _allows(self, outcome: Outcome, execution: Execution, fault: Fault | None) -> bool:
-        """Return whether a sequential execution has the given outcome. The execution may omit requests that ask for a
-        retry.
+        """Return whether a sequential execution has the given outcome. Requests whose responses ask for a retry may be
+        omitted.
         """
         repeated = [number for number in self._numbers if asks_for_repeat(execution.results[number])]
         for size in range(len(repeated) + 1):
@@ -198,7 +198,9 @@ class CrashRecovery:
         self._crashes, self._job_crashes = _crashes_of(0, first), _crashes_of(1, jobs)
 
     def explore(self, chance: random.Random) -> Findings:
-        """Run every crash of the first request, alone and with a random crash of the jobs."""
+        """Crash the first request at each of its calls. Run each crash once alone, and once with a random crash of the
+        jobs.
+        """
         found = Findings()
         for crash in self._crashes:
             found += self._judge(crash) + self._judge(crash, chance.choice(self._job_crashes))

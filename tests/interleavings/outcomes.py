@@ -40,11 +40,11 @@ _RANDOM_IN_ITEMS = re.compile(
 
 
 class Outcome(NamedTuple):
-    """The outcome of requests.
+    """The observable outcome of concurrent requests.
 
     Attributes:
         answers: the responses in the order of the requests, as formatted by ``format_answers``.
-        received: the paths of calls to banks and the client, each with the number of different ids.
+        received: the paths of the calls that banks and the client received, each with the number of distinct ids.
         stored: the changes in the tables.
     """
 

@@ -214,9 +214,9 @@ def execute(requests: Sequence[Request], schedule: Schedule, fault: Fault | None
 
 
 def explore(execute_one: Callable[[Schedule], Execution], chance: random.Random | None = None) -> Iterator[Execution]:
-    """Execute every schedule once, except for equivalent orders of calls that commute.
+    """Execute every schedule once. Schedules that differ only in the order of independent calls are executed once.
 
-    All executions start with the same storage. If ``chance`` is given, the schedules run in random order.
+    All executions start with the same stored data. If ``chance`` is given, the schedules run in random order.
     """
     prefixes: list[Schedule] = [()]
     while prefixes:

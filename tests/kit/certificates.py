@@ -60,7 +60,7 @@ def sign(
 
 
 class Authority:
-    """A certification authority. If ``above`` is given, the authority is an intermediate authority below ``above``."""
+    """A certification authority. If ``above`` is given, its certificate is issued by the authority ``above``."""
 
     def __init__(self, subject: str = "CN=Test CA,O=Example,C=GB", above: Authority | None = None) -> None:
         self.subject = subject

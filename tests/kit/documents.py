@@ -195,8 +195,8 @@ class Reading:
         return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
 
     def _other(self, kind: str, before: str, now: str) -> str:
-        """Return an error if a value in the guide stands for a different value than in earlier output, or an empty
-        string.
+        """Return an error if the same example value in a guide corresponds to two different actual values. Otherwise,
+        return an empty string.
         """
         if not _NAMES.fullmatch(kind):
             return ""

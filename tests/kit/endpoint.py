@@ -56,7 +56,7 @@ def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
 
 
 def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the credentials in the variables ``given``, for calls that the tests make."""
+    """Return the AWS credentials from the variables of the test endpoint."""
     return {name: endpoint[name] for name in CREDENTIALS if name in endpoint}
 
 

@@ -41,7 +41,9 @@ class Terms:
         return self._names[word] if word[0] == "#" else word
 
     def operand(self, row: Row, word: str) -> Value | None:
-        """Return a given value or the value of an attribute. Return ``None`` if the item lacks the attribute."""
+        """Return the value of an operand, which is a literal value or an attribute. Return ``None`` if the item does
+        not have the attribute.
+        """
         return self._values[word] if word[0] == ":" else row.get(self.name(word))
 
 

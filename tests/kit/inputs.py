@@ -1,4 +1,4 @@
-"""Malicious inputs for tests: URL hosts in every notation, unpaired surrogates, and state machine runs."""
+"""Malicious inputs for tests: URL hosts in unusual formats, unpaired surrogates, and random state machine runs."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, cast

@@ -102,13 +102,13 @@ class Network:
 
 
 class Run(Deliveries):
-    """One run over the unreliable network.
+    """One run of the service over an unreliable network.
 
     Attributes:
-        good, bad: the BICs of the banks with the reliable and the unreliable network.
-        opened: the BICs of banks whose circuits opened.
+        good, bad: the BIC of the bank with a reliable network, and of the bank with an unreliable network.
+        opened: the BICs of banks whose circuit breakers opened.
         read: the ids of successful reads.
-        reported: the ids of payments for which a bank has sent a report.
+        reported: the ids of payments for which a bank has sent a status report.
         sent_by_tpp: the number of times that TPPs have sent each request.
     """
 
@@ -168,7 +168,7 @@ class Run(Deliveries):
         return answer.status, answer.body
 
     def _call(self, call: TppCall) -> None:
-        """Make a call, randomly duplicate the call, and let workers attempt due deliveries."""
+        """Send a TPP's call, in some cases twice, and let workers attempt due deliveries."""
         self.clock.advance(self._draw.uniform(0.5, 5))
         call = _at_once(call) if self._draw.random() < _AT_ONCE else call
         self._note(call, *self._make(call))
@@ -239,7 +239,7 @@ class Run(Deliveries):
             each.outcome = each.outcome if each.outcome[0] else self._make(each.fetching)
 
     def _report(self) -> None:
-        """Send two reports for each payment that the TPPs know, in the role of the banks."""
+        """Send two status reports, as the bank, for each payment whose id a TPP has received."""
         done = [each.outcome[1]["body"] for each in self.observed.accepted if each.outcome[1]["state"] == "done"]
         for answer in (answer for answer in done if "payment_id" in answer):
             version, headers = 2 if "status" in answer else 1, {"x-request-id": str(uuid.uuid4())}
@@ -252,7 +252,7 @@ class Run(Deliveries):
 
 
 def _at_once(call: TppCall) -> TppCall:
-    """Return the call without the header that asks for a deferred response."""
+    """Return the call without the ``Prefer`` header, so that the service responds synchronously."""
     return replace(call, headers={name: value for name, value in call.headers.items() if name != "prefer"})
 
 

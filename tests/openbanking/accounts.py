@@ -45,7 +45,9 @@ class Aisp:
         return self.causeway.tpp.call("GET", path, bearer=self.bearer, headers=headers)
 
     def list_accounts(self, answer: Any = None) -> Answer:
-        """Call ``GET /tpp/accounts`` while the bank responds with ``answer``, by default without accounts."""
+        """Call ``GET /tpp/accounts`` at a bank that responds with ``answer``. By default, the bank responds with an
+        empty list.
+        """
         answer = NO_ACCOUNTS[self.version] if answer is None else answer
         self.bank_answers(answer)
         return self.read()
@@ -56,7 +58,7 @@ class Aisp:
             assert "retry-after" not in self.list_accounts(UNREACHABLE).headers
 
     def use_up(self, call: str = "accounts", times: int = LIMIT, **query: Any) -> None:
-        """Make ``times`` successful unattended reads, by default as many as the limit allows."""
+        """Make ``times`` successful reads without the PSU. The default is the number of reads that the limit allows."""
         for _ in range(times):
             answer = self.read(call, **query)
             assert answer.status == 200, answer

@@ -260,9 +260,10 @@ _OTHER_NAMES = {"iban": "account_id", "account_id": "iban"}
 
 
 def with_value(body: Json, member: Member, value: Any) -> Json:
-    """Set a member of ``body``. If a query names an account, remove the account's alternative identifier.
+    """Set a member of a request body to ``value``.
 
-    Also remove a British IBAN that would contradict the other account number or sort code.
+    Remove members that would contradict the new value: an alternative account identifier in a query, or the British
+    IBAN of an account whose account number or sort code is set.
     """
     body.pop(_OTHER_NAMES.get(member.path, ""), None)
     holder = _holder(body, member)
@@ -295,7 +296,7 @@ def copied(value: Any) -> Any:
 
 
 def spelled(text: str | bytes) -> Any:
-    """Parse JSON and keep the notation of numbers: 0.10 differs from 0.1, and 1 differs from "1"."""
+    """Parse JSON and preserve how numbers are written. The result distinguishes 0.10 from 0.1, and 1 from "1"."""
     return json.loads(text, parse_float=_written, parse_int=_written)
 
 

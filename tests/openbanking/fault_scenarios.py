@@ -203,9 +203,8 @@ def status_of_consent(causeway: Causeway) -> str:
 
 
 def records(causeway: Causeway, kind: str = "") -> list[dict[str, Any]]:
-    """Return the recorded deliveries, optionally of one kind. Check that every record is complete and every due record
-    is
-    indexed.
+    """Return all stored deliveries, or those of one kind. Check that each stored delivery is complete, and that a
+    delivery is in the due-time index if and only if it is due.
     """
     kept = items(causeway, "deliveries")
     found = [item for item in kept if item["part"] == RECORD and item["kind"].startswith(kind)]

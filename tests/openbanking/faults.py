@@ -45,7 +45,8 @@ class Hit:
 
 
 class Fault:
-    """A fault at the storage call with the given ``number``. If ``lasting`` is true, retries of the call also fail.
+    """A simulated storage fault at the call with the given ``number``. If ``lasting`` is true, all retries of the call
+    also fail.
 
     If ``operation`` is given, only calls of this DynamoDB operation are counted.
     """

@@ -283,7 +283,9 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(refusals=st.sampled_from([0, 0, 0, 1]), forgets=st.sampled_from([False, False, False, True]))
     def deliver(self, refusals: int, forgets: bool) -> None:
-        """Attempt due deliveries, including those with lost queue messages. The client may refuse the first events."""
+        """Attempt all due deliveries, including deliveries without a queue message. The client may refuse the first
+        events.
+        """
         delivery = self.causeway.hub.delivery
         self.refusals = refusals
         if forgets:

@@ -126,7 +126,7 @@ class HubParties(RuleBasedStateMachine):
 
 
 def pick(choices: Sequence[T], which: int) -> T:
-    """Return the element at the given position, counted from the end."""
+    """Return an element by its position from the end. Positions that exceed the length wrap around."""
     return choices[-1 - which % len(choices)]
 
 

@@ -60,7 +60,7 @@ class Model(dict[str, Any]):
 
     @property
     def has_notices(self) -> bool:
-        """Return whether an event about the end of a consent is due."""
+        """Return whether an event about an ended consent is due for delivery."""
         return any(each["notices"] and each["notices"][0][1] <= self["now"] for each in self["consents"].values())
 
     def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Result:
@@ -191,9 +191,7 @@ class Model(dict[str, Any]):
         return kept if kept and self["now"] < kept["until"] else None
 
     def repeat(self, consent: Consent, access: str, key: str, body: str) -> Result | None:
-        """Return the response to a payment request that the hub answers without a bank call, or ``None`` for a bank
-        call.
-        """
+        """Return the hub's response to a payment request, or ``None`` if the hub must call the bank."""
         result, kept = self.bearer(consent, access, or_spent=True), self.claim(key)
         is_spent = consent["status"] == "spent"
         if result != OK or (is_spent and (kept is None or kept["consent"] != consent["id"])):

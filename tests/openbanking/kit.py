@@ -100,7 +100,9 @@ class Bank:
         return self.causeway.call("POST", base + path, body, present, identity)
 
     def spell(self, name: str) -> str:
-        """Return the name of a member in the spelling of the bank's API version."""
+        """Return a member's name in snake case (version 1) or camel case (version 2), depending on the bank's API
+        version.
+        """
         return name if self.version == 1 else camel_case(name)
 
     def consent_body(self, url: str, **members: Any) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def group(content: str, times: int, attributes: str = 'id="a"') -> str:
-    """Return a group that contains the given content several times."""
+    """Return an SVG group (``<g>``) that repeats the given content."""
     return f"<g {attributes}>{content * times}</g>"
 
 

@@ -111,7 +111,7 @@ class Relay:
         return request
 
     def _pay_first(self, row: Row) -> None:
-        """Make the payment whose status the call requests."""
+        """Before a payment status call, make the payment whose status the call requests."""
         paid = _PAID_BY.get(row.webhook)
         if paid and paid not in self._known:
             assert self.call(BY_WEBHOOK[paid]).status == 200

@@ -29,7 +29,7 @@ PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
 
 @relaxed
 @given(data=st.data())
-def test_a_rejected_authorize_request_with_random_input_keeps_the_state_unused(
+def test_a_rejected_authorize_request_with_random_input_does_not_consume_the_state(
     causeway: Causeway, data: st.DataObject
 ) -> None:
     state = uuid.uuid4().hex
@@ -45,7 +45,9 @@ def test_a_rejected_authorize_request_with_random_input_keeps_the_state_unused(
 
 @costly
 @given(data=st.data())
-def test_a_rejected_token_request_with_random_input_keeps_the_code(causeway: Causeway, data: st.DataObject) -> None:
+def test_a_rejected_token_request_with_random_input_does_not_invalidate_the_code(
+    causeway: Causeway, data: st.DataObject
+) -> None:
     causeway.forget_journeys()
     code = causeway.psu.approve(1, **PKCE).query["code"]
     valid = {"authorization_code": code, "grant_type": "authorization_code", "code_verifier": VERIFIER}
@@ -63,7 +65,7 @@ def test_a_rejected_token_request_with_random_input_keeps_the_code(causeway: Cau
 
 @costly
 @given(data=st.data())
-def test_a_rejected_token_request_with_random_input_keeps_the_refresh_token(
+def test_a_rejected_token_request_with_random_input_does_not_invalidate_the_refresh_token(
     causeway: Causeway, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()
@@ -133,7 +135,7 @@ def test_a_rejected_consent_with_random_input_saves_nothing(
 @VERSIONS
 @costly
 @given(data=st.data())
-def test_a_rejected_bank_revocation_with_random_input_keeps_the_consent(
+def test_a_rejected_bank_revocation_with_random_input_does_not_end_the_consent(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()

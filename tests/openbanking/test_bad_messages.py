@@ -91,7 +91,7 @@ def test_a_read_with_random_input_reaches_the_bank_only_when_valid(relay: Relay,
 @pytest.mark.parametrize("row", ROWS, ids=str)
 @short
 @given(data=st.data())
-def test_a_random_bank_answer_returns_200_or_502(relay: Relay, row: Row, data: st.DataObject) -> None:
+def test_a_call_with_a_random_bank_response_returns_200_or_502(relay: Relay, row: Row, data: st.DataObject) -> None:
     given = data.draw(st.one_of(near(row.answer), near_within(row.answer)))
 
     answer = relay.call(
@@ -115,7 +115,7 @@ def test_an_order_with_invalid_utf_8_returns_400_and_is_not_sent(relay: Relay, r
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_a_bank_answer_with_invalid_utf_8_returns_502(relay: Relay, row: Row) -> None:
+def test_a_bank_response_with_invalid_utf_8_returns_502(relay: Relay, row: Row) -> None:
     for sent in spoil(row.answer):
         answer = relay.call(row, answer=Reply(200, json_bytes(sent), {}, 0))
         assert error_of(answer)[:2] == (502, "ASPSP_UNKNOWN_ERROR"), sent

@@ -1,6 +1,7 @@
-"""Tests of storage faults at every call of every job: no delivery is lost, and payments are sent at most once.
+"""Tests of storage faults at every storage call of the delivery jobs. No delivery is lost, and payments are sent at
+most once.
 
-After a fault, the time limit of the attempt passes and due deliveries are attempted again.
+After a fault, the time limit of the attempt passes and all due deliveries are attempted again.
 """
 
 import contextlib
@@ -67,7 +68,7 @@ def during(fault: Fault, job: Callable[[], object]) -> None:
 
 
 def attempted(causeway: Causeway, fault: Fault, kind: str) -> None:
-    """Attempt the only delivery of a kind during the fault, and then all due deliveries."""
+    """Attempt the only delivery of a kind while a storage fault is active, and then attempt all due deliveries."""
     (record,) = records(causeway, kind)
     during(fault, lambda: causeway.hub.delivery.worker.attempt(record["delivery_id"]))
     assert slots_in_use(causeway) == [] or fault.lasting

@@ -28,7 +28,7 @@ LATER = {"prefer": "respond-async"}
 
 
 class Contest:
-    """A TPP whose reads run in several processes."""
+    """A TPP that sends the same read in parallel through several service processes."""
 
     def __init__(self, causeway: Causeway, call: str, query: Mapping[str, str]) -> None:
         self.causeway, self.call, self.query = causeway, CALLS[call], query

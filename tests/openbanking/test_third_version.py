@@ -210,7 +210,7 @@ def test_a_bank_of_version_3_is_registered_under_the_rules_of_version_3(bank: Th
         bank.causeway.hub.openbanking.banks.change(BIC, public_keys=[])
 
 
-def test_calls_of_version_3_use_its_prefix_and_its_spelling(bank: ThirdBank) -> None:
+def test_version_3_calls_use_the_version_3_path_prefix_and_member_names(bank: ThirdBank) -> None:
     asked = bank.authorize("accounts")
 
     told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
@@ -260,7 +260,7 @@ def test_banks_of_version_3_cannot_call_the_paths_of_other_versions(bank: ThirdB
     assert (unknown.status, unknown.body["Code"]) == (401, "API_ACTION_DOES_NOT_EXIST")
 
 
-def test_accounts_of_version_3_use_its_webhook_and_its_spelling(bank: ThirdBank) -> None:
+def test_version_3_accounts_use_the_version_3_webhook_and_member_names(bank: ThirdBank) -> None:
     spelled = {to_pascal(name): value for name, value in ACCOUNT.items()}
     bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled]}
 
@@ -308,7 +308,7 @@ def test_a_revocation_by_a_version_3_bank_ends_the_consent(bank: ThirdBank) -> N
     assert bank.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 401
 
 
-def test_consent_status_of_version_3_uses_its_spelling(bank: ThirdBank) -> None:
+def test_version_3_consent_status_uses_the_version_3_member_names(bank: ThirdBank) -> None:
     token = bank.approve("accounts").body["AccessToken"]
     consent_id = token.partition(".")[0]
 

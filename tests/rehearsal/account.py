@@ -91,7 +91,7 @@ def methods(interface: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def roles() -> dict[str, tuple[dict[str, Any], dict[str, dict[str, Any]], list[Any]]]:
-    """Return the trust policy, the inline policies and the attached policies of each role."""
+    """Return the trust policy, the inline policies and the attached policies of each IAM role, by role name."""
     client = boto3.client("iam")
     found = {}
     for role in client.list_roles()["Roles"]:

@@ -46,7 +46,7 @@ _ROOMS = ("delivery", "statistics", "openbanking", "cards", "website")
 
 @pytest.fixture
 def movable(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """Run the service with a movable clock whose offset is zero and whose real clock is the service's clock."""
+    """Run the service with a clock that tests can move forward. The initial offset is zero."""
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, operator_key=OPERATOR_KEY))
     hub = causeway.hub
     hub.store.delete(TABLE, KEY)

@@ -1,4 +1,6 @@
-"""Clock advances proceed hour by hour. Each due schedule runs in its hour, and one clock advance runs at a time."""
+"""Tests of clock advances. An advance moves business time hour by hour and runs each schedule in the hour in which work
+is due. Only one advance runs at a time.
+"""
 
 import contextlib
 import threading
@@ -20,7 +22,7 @@ HOUR, DAY = 3600, 86_400
 
 
 class Diary:
-    """Scheduled work with given due times. ``done`` contains the execution times in hours after the start."""
+    """A fake schedule with given due times. ``done`` lists the execution times in hours after the start."""
 
     def __init__(self, clock: MovedClock, *due_after: int, changes: bool = False) -> None:
         self._clock = clock
@@ -129,9 +131,7 @@ def test_failed_daily_work_is_retried_in_the_next_hour(clock: MovedClock, offset
     assert attempts == [24, 25, 48]
 
 
-def test_a_clock_advance_runs_work_that_becomes_due_through_earlier_work(
-    clock: MovedClock, offset: ClockOffset
-) -> None:
+def test_a_clock_advance_runs_work_that_earlier_work_has_scheduled(clock: MovedClock, offset: ClockOffset) -> None:
     first, second = Diary(clock, HOUR, changes=True), Diary(clock)
     first.meanwhile = lambda: second.due.append(clock.time() + 2 * HOUR)
     advance(clock, offset, first, second).advance(DAY)

@@ -1,4 +1,6 @@
-"""Tests of cached due times. A due time is read again after a write that could change it, and after a second."""
+"""Tests of the cache for the next due time. The cached value expires after one second, or after a write that could
+change the value.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,7 +26,7 @@ def counts(causeway: Causeway) -> WriteCounts:
 
 
 class Question:
-    """A due time that tests can change. Each query is recorded with the queried limit."""
+    """A fake source of the next due time. ``asked`` lists the time limits of the queries."""
 
     def __init__(self) -> None:
         self.due: int | None = None
@@ -48,7 +50,7 @@ def test_a_due_time_is_cached_until_the_next_storage_write() -> None:
     assert len(question.asked) == 1
 
 
-def test_a_missing_due_time_is_cached_up_to_the_end_of_the_queried_period() -> None:
+def test_the_absence_of_a_due_time_is_cached_up_to_the_end_of_the_queried_period() -> None:
     question = Question()
     assert question.remembered(0, DAY) is None
     (asked_until,) = question.asked

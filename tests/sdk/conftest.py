@@ -20,7 +20,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture(autouse=True)
 def own_event_loop() -> Iterator[None]:
-    """Allow programs to start event loops although the browser tests keep a loop running in this process."""
+    """Allow programs to start an event loop, although the browser tests run an event loop in the same process."""
     running = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     yield

@@ -39,7 +39,7 @@ class Assertion:
 
 
 class Key:
-    """A fake DPoP key whose proofs contain their claims as text."""
+    """A fake DPoP key. A proof is the text of the claims, without a signature."""
 
     thumbprint = "the-thumbprint"
 
@@ -240,7 +240,7 @@ def test_a_base_url_may_have_a_path_and_a_trailing_slash() -> None:
     assert str(hub.requests[0].url) == f"{BASE}/stage/tpp/scope?bic=DEMODEF1"
 
 
-def test_metadata_without_an_issuer_raises_unexpected_answer() -> None:
+def test_metadata_without_an_issuer_raises_the_unexpected_answer_error() -> None:
     with pytest.raises(UnexpectedAnswer, match="issuer"):
         ScriptedHub(answer(body={"token_endpoint": "x"})).tpp().redeem_callback(CALLBACK, state="visit-1")
 

@@ -241,14 +241,14 @@ def test_version_2_transactions_are_read_until_the_page_key_is_missing() -> None
 
 
 @pytest.mark.parametrize("keys", ["22", "232", "2342"])
-def test_a_cycle_of_page_keys_raises_unexpected_answer(keys: str) -> None:
+def test_a_cycle_of_page_keys_raises_the_unexpected_answer_error(keys: str) -> None:
     hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
 
     with pytest.raises(UnexpectedAnswer, match="page 2"):
         list(hub.tpp().consent(tokens()).transactions("a"))
 
 
-def test_a_duplicate_page_raises_unexpected_answer() -> None:
+def test_a_duplicate_page_raises_the_unexpected_answer_error() -> None:
     page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
     hub = ScriptedHub(answer(body=page), answer(body=page))
 

@@ -244,7 +244,7 @@ def test_stored_tokens_can_be_loaded_by_a_coroutine() -> None:
     assert hub.header("Authorization") == ["Bearer access-3"]
 
 
-def test_a_malformed_refresh_response_raises_unexpected_answer() -> None:
+def test_a_malformed_refresh_response_raises_the_unexpected_answer_error() -> None:
     hub = ScriptedHub(answer(body={"access_token": "access-2"}))
 
     with pytest.raises(UnexpectedAnswer, match="token_type"):

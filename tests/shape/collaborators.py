@@ -31,7 +31,7 @@ class Collaborators:
         """
 
     def dataclasses(self) -> list[str]:
-        """Return dataclasses whose fields all have types that containers create, and no defaults.
+        """Return dataclasses in which every field has the type of a container object and no default value.
 
         Classes that inherit fields are not included.
         """
@@ -46,7 +46,9 @@ class Collaborators:
         ]
 
     def classes(self) -> list[str]:
-        """Return classes whose ``__init__`` takes only objects of the containers, and only assigns parameters."""
+        """Return classes whose ``__init__`` only assigns parameters, and whose parameters are all objects of the
+        containers.
+        """
         return [
             module.place(each, each.name)
             for module in self._others

@@ -71,11 +71,10 @@ class Names:
         self._pending: set[str] = set()
 
     def resolve(self, module: Module, expression: ast.expr | None) -> frozenset[str]:
-        """Return the full names (``package.module.Class``) that an expression names, or no names for a call.
+        """Return the full names (``package.module.Class``) that an expression refers to. Return no names for a call.
 
-        Tuples, unions and sums have the names of their parts, and generic types have the name of the type. Names that
-        no
-        module in ``modules`` defines keep the name of their import, and builtins keep their own name.
+        A tuple, union or sum returns the names of all its parts, and a generic type returns the name of the type. A
+        name that no module in ``modules`` defines is returned as imported, and a builtin name is returned unchanged.
         """
         return frozenset() if expression is None else frozenset(self._named(module, expression))
 

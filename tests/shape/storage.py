@@ -74,7 +74,7 @@ def _handlers(module: Module, names: Names, errors: set[str]) -> Iterator[str]:
 
 
 def idempotency_modules(modules: Sequence[Module]) -> list[str]:
-    """Return the modules whose names contain ``idempotency``."""
+    """Return the paths of the modules whose names contain ``idempotency``."""
     return [module.path for module in modules if _IDEMPOTENCY in module.name.rpartition(".")[2]]
 
 

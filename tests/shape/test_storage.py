@@ -1,4 +1,6 @@
-"""Store writes of flows, handlers of store errors and uses of the idempotency table are detected in all notations."""
+"""Tests that the source code check finds store writes in flows, handlers of store errors and uses of the idempotency
+table.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Counts and durations are summed in any order, stored without zeros, and rounded half up."""
+"""Tests of call counts and durations. Values are summed in any order, zeros are not stored, and averages are rounded
+half up.
+"""
 
 import math
 from collections.abc import Sequence

@@ -39,7 +39,7 @@ BANK = ExpectedBank(ALPHA, "Bank of version 1", is_active=True)
 
 @pytest.fixture
 def hours_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the hours whose counters the ingest reads."""
+    """Return a list to which the statistics ingest adds each hour whose counters it reads."""
     read: list[int] = []
     real = StoredCounters.of_hour
 
@@ -262,7 +262,9 @@ def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayR
 
 
 @pytest.mark.parametrize("unanswered", [[], TO_DOWN], ids=["no calls", "calls of the day before"])
-def test_a_synthetic_record_is_kept_if_no_counters_or_reports_exist(night: Causeway, unanswered: list[str]) -> None:
+def test_a_synthetic_record_is_not_replaced_if_no_counters_or_reports_exist(
+    night: Causeway, unanswered: list[str]
+) -> None:
     record = store_made_up(night)
     store_calls(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=unanswered)
 

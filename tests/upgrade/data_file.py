@@ -1,7 +1,8 @@
-"""The data of a release as a text file with one JSON document per line, and an emulator that starts with the data.
+"""The stored data of a release as a text file with one JSON document per line, and an emulator that starts with this
+data.
 
-The first line has the ``facts`` that a test needs to use the data: credentials, tokens and ids. The other lines have
-the emulator's ``seed``, from which the emulator derives all keys, each ``secret``, and each ``item`` of each ``table``.
+The first line contains the ``facts`` for the tests: credentials, tokens and ids. Each other line is the emulator's
+``seed``, from which the emulator derives all keys, a ``secret``, or an ``item`` of a ``table``.
 """
 
 import json
@@ -39,7 +40,7 @@ def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read(file: Path = RELEASED) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the facts in the first line, and the other lines."""
+    """Return the test data (``facts``) in the first line of the file, and the parsed remaining lines."""
     first, *others = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return first["facts"], others
 

@@ -25,7 +25,7 @@ from tests.website.web_user import WebUser
 
 FACTS, LINES = data_file.read()
 LARGEST = 300_000
-"""The maximum size of the file in bytes. The limit keeps clones of the repository small."""
+"""The maximum size of the release data file in bytes. The limit keeps clones of the repository small."""
 
 
 @pytest.fixture(scope="module")

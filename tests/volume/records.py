@@ -89,9 +89,10 @@ _FAILURE = {"at": 0, "milliseconds": 20_000, "error": "no answer came in time"}
 
 
 def records(outbox: Outbox, count: int, due: int, now: int) -> Iterator[Item]:
-    """Yield ``count`` packed records, of which ``due`` records are due at ``now``. Due records are evenly distributed.
+    """Yield ``count`` stored deliveries, of which ``due`` deliveries are due at ``now``. The due deliveries are evenly
+    distributed.
 
-    Of ten other records, eight are delivered, one has failed, and one waits for its next attempt.
+    Of ten other deliveries, eight have been delivered, one has failed, and one has a later attempt.
     """
     recorded = outbox.record("event", "consent.revoked", receiver="", consent_id="a-consent")
     new = recorded.operations[0].item

@@ -37,7 +37,9 @@ def add_day(causeway: Causeway, bic: str, day: date, *, answered: int = 9, unans
 
 
 def fill_activity(causeway: Causeway, client_id: str, *, processes: int) -> None:
-    """Store 100 calls per hour of a day, and one full minute of calls per process. Half of these calls failed."""
+    """Store 100 calls per hour of a day for each process, and the maximum number of calls for one minute. Half of the
+    calls of this minute failed.
+    """
     now = causeway.clock.time()
     hour, minute = now - now % HOUR_SECONDS, now - now % 60
     errors: Counter[ErrorKind] = Counter({kind: 2 + number for number, kind in enumerate(ERROR_KINDS)} | {"hub": 1})

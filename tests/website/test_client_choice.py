@@ -137,7 +137,7 @@ def test_a_user_with_only_archived_clients_sees_a_message(
         ("/", "Your newest 4 clients are archived"),
     ],
 )
-def test_a_user_with_more_clients_than_a_page_reads_sees_a_message_about_the_newest_clients(
+def test_a_page_that_reads_only_the_newest_clients_displays_a_message(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
 ) -> None:
     monkeypatch.setattr(start_views, "CLIENTS", 1)

@@ -317,7 +317,7 @@ def test_the_payments_screen_lists_every_test_reference(causeway: Causeway) -> N
         ("/specifications/payments?state={state}&show=balance", False),
     ],
 )
-def test_a_balance_is_shown_immediately_only_with_the_token_of_a_journey_of_the_user(
+def test_a_balance_is_displayed_immediately_only_for_an_authorization_of_the_user(
     causeway: Causeway, user: WebUser, client_id: str, address: str, *, shows: bool
 ) -> None:
     state = user.get_tokens(client_id)

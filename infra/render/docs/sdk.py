@@ -181,7 +181,7 @@ class Names:
 
 
 class MainClass(Names):
-    """Renders a class whose methods have separate sections."""
+    """Renders the reference of a class, with a separate section for each method."""
 
     def __init__(self, package: str, entry: Entry) -> None:
         super().__init__(package)

@@ -194,7 +194,9 @@ def module_entries(package: str, module: str) -> list[Entry]:
 
 
 def packages(package: str, module: str) -> Sequence[str]:
-    """Return the packages whose users import the names of ``module`` that a page of ``package`` describes."""
+    """Return the packages from which users import the public names of ``module``. A page of ``package`` describes the
+    names.
+    """
     return ("tpp", "bank") if module in _SHARED else (package,)
 
 
@@ -207,7 +209,7 @@ def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def notation(package: str) -> Notation:
-    """Return the notation of a package, with links to all its names on any page."""
+    """Return the notation of a package's types and signatures, in which each documented name has a link."""
     return Notation(dict(_links(package)), dict(_aliases(package)))
 
 

@@ -88,7 +88,7 @@ ADDRESS = "/docs/"
 GENERATED = "reference/"
 """The start of the names of pages that are generated from the code."""
 PACKAGE_PAGES: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
-"""Pages whose files are not in the folder ``docs``, because they belong to a package that is published separately."""
+"""Documentation pages outside the folder ``docs``. The pages belong to a package that is published separately."""
 DIVIDED = frozenset(
     {
         "reference/tpp-api",

@@ -23,7 +23,7 @@ class TypeNote(NamedTuple):
 
     @property
     def column(self) -> str:
-        """Return a pattern that matches the notation in a table column."""
+        """Return a regular expression that matches a table cell with this type notation."""
         return rf"\| (list of )?{re.sub('[0-9]+', '[0-9]+', self.sample)} \|"
 
 
@@ -102,7 +102,7 @@ _FORMATS = {
     "ipv6": "IP address",
 }
 _NAMED = {"Currency": "currency", "CountryAlpha2": "country 2", "CountryAlpha3": "country 3"}
-"""Schemas with their own notation."""
+"""The type notations of the currency and country schemas, by schema name."""
 _FEW = 6
 """The maximum number of values listed in a type."""
 

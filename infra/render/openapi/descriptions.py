@@ -31,7 +31,7 @@ from infra.render.openapi.cards import purposes
 Describe = Callable[[], object]
 """A function that returns the description of one member, row or action. Raises: LookupError."""
 _INTERNAL = ("portal_messages", "card_records", "message")
-"""Modules of the card API's protocol whose messages are not part of any document."""
+"""Protocol modules of the card API whose messages are not published in the API documents."""
 
 
 def missing() -> Iterator[str]:

@@ -34,7 +34,7 @@ from typing import Any
 from infra.render.openapi import example_values
 
 UNKNOWN = object()
-"""A marker for a member whose docstrings contain no example."""
+"""A marker value for members without an example in their docstrings."""
 _INHERITED = re.compile(r"Inherited ``(\w+)``: (.+)")
 _NOT_REQUIRED = re.compile(r"^NotRequired\[(.+)\]$")
 _DOCSTRING = re.compile(r"(.*?) ?(?:(No example)|Example( if sent)?: ``(.+)``)\.")

@@ -30,7 +30,7 @@ _SCHEMAS: Mapping[str, Json] = {
     "PSU-Http-Method": {"enum": [*METHODS]},
     "PSU-Device-ID": {"format": "uuid"},
 }
-"""Schemas of headers whose values are described better by a schema than by a pattern."""
+"""JSON Schemas of the PSU headers for which a format or an enumeration is clearer than a regular expression."""
 
 
 def references() -> list[Json]:

@@ -81,7 +81,9 @@ HEADERS: Mapping[str, Json] = {
     },
 }
 _ON_THE_WIRE = {"Accepted-At": "Location"}
-"""The header names of components whose names differ, because a header has two meanings."""
+"""The HTTP header names of header components with a different name. The ``Location`` header has two components, because
+the header has two meanings.
+"""
 
 
 @dataclass

@@ -26,7 +26,11 @@ class Purpose(NamedTuple):
 
 
 def purpose(name: str, module: str) -> Purpose:
-    """Return the purpose of the row with the given name. Raises: LookupError, if the row has no docstring."""
+    """Return the title and the description of a call from the docstring of its protocol table row.
+
+    Raises:
+        LookupError: if the row has no docstring.
+    """
     title, _, description = text(name, module).partition(". ")
     return Purpose(title, description)
 
@@ -43,7 +47,11 @@ def name_of(row: object, module: str) -> str:
 
 
 def text(name: str, module: str) -> str:
-    """Return the docstring of the row with the given name. Raises: LookupError, if the row has no docstring."""
+    """Return the docstring of a protocol table row.
+
+    Raises:
+        LookupError: if the row has no docstring.
+    """
     found = row_docs(module).get(name)
     if found is None:
         raise LookupError(f"{name} has no docstring: add it below its row in {module}")

@@ -106,8 +106,8 @@ class Schemas:
         """Return a reference to a model's schema.
 
         Args:
-            name: replaces the model's default name.
-            way: the context in which the members occur.
+            name: the name of the schema, if the schema must not have the model's default name.
+            way: the context of the members, for example a body or a query.
             extra: a model whose members are added to the schema.
         """
         raw = self._raw(model)

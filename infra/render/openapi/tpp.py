@@ -80,7 +80,7 @@ _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
         "direct": ("A direct payment at a version 2 bank", frozenset({"payment_status", "consent_id"})),
     }
 }
-"""Events whose data has several forms, with the members that each form omits."""
+"""The variants of an event's data, by event type. Each variant has a description and a set of omitted members."""
 _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(

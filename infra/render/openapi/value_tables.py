@@ -31,4 +31,6 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
     "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
 }
-"""Members whose values come from a table. The keys have the format of ``models._keys``."""
+"""The meanings of each value of enumerated members. A key is a member name, optionally with the module and the class of
+the member.
+"""

@@ -31,8 +31,8 @@ ALIASES: Mapping[str, tuple[str, str, str]] = {
 }
 """Named enumerations, each with a member that has the enumeration, or a list of it, as its type."""
 OTHER_VERSION = "ErrorV1"
-"""The schema of version 1 errors in the document of version 2, for calls whose version the hub cannot detect. The
-module of version 1 defines its class.
+"""The schema of version 1 errors in the version 2 document. The hub returns a version 1 error if it cannot detect the
+version of a call. The generated version 1 module defines the class of this schema.
 """
 
 

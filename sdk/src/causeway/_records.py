@@ -25,10 +25,10 @@ class Record:
     """A JSON object with known members. ``extra`` contains all unknown members without changes."""
 
     NAMES: ClassVar[Mapping[str, str]] = {}
-    """The JSON names of members whose names differ from the names of the attributes."""
+    """The JSON names of members whose attribute names are different."""
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
-    """The received members that this version of the package does not know, without changes."""
+    """The received JSON members that are not defined in this version of the package."""
 
     @classmethod
     def from_json(cls, data: Any) -> Self:

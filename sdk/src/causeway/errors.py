@@ -47,10 +47,10 @@ class UnexpectedAnswer(CausewayError):
 
 
 class WaitTimeout(CausewayError):
-    """The wait has timed out.
+    """An error that is raised when a wait has timed out.
 
-    ``last`` is the last known status, or the error of the last attempt. In the latter case, the message and the advice
-    are those of the last error.
+    ``last`` is the last known status, or the error of the last attempt. If ``last`` is an error, the message of the
+    timeout contains this error, and ``advice`` is the advice of this error.
     """
 
     advice = "Wait again: nothing has failed."

@@ -120,8 +120,8 @@ def read_body(answer: httpx.Response) -> None:
 
 
 def _new_client(scheme: str) -> httpx.Client:
-    """Create connections to the receiver. They do not use the proxy for the hub, and trust the authorities of this
-    machine.
+    """Create the HTTP client for requests to the receiver. The client does not use a proxy, and trusts the
+    certification authorities of this machine.
     """
     verify: Any = ssl.create_default_context() if scheme == "https" else True
     timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)

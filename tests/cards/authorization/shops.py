@@ -203,9 +203,9 @@ class Holder(Shop):
         return kept.settled, kept.held, kept.reserved, kept.available
 
     def record(self, link: str) -> Authorization:
-        """Return the authorization of a ``trans_link``.
+        """Return the stored authorization with the given ``trans_link``.
 
-        Check that a due time exists if and only if the authorization is held.
+        Check that the authorization has a due time if and only if its amount is held.
         """
         item = self.issuer.hub.store.get(*Authorization.key(int(link)))
         assert item is not None

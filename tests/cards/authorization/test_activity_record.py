@@ -39,7 +39,7 @@ def issuer(issuer: Issuer) -> Iterator[Issuer]:
 
 
 def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
-    """Return the rows of the card's activity or of the given list."""
+    """Return the stored rows of the card's activity, or of the timeline ``of`` if this argument is given."""
     wanted = of or activity_record.of_card(card.card_id)
     found = card.issuer.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
     return [complete(row) for row in found]
@@ -263,7 +263,7 @@ def message(**given: Any) -> NetworkMessage:
 
 
 def _card() -> Card:
-    """Return a card with the given ids and placeholders for all other members."""
+    """Return a card with the given ids. All other members have placeholder values."""
     numbers: tuple[str, ...] = (
         "holder_id",
         "currency",

@@ -35,7 +35,7 @@ from tests.openbanking.faults import items
 
 @dataclass
 class SlowEngine:
-    """A server that receives storage calls, does not respond, and executes the calls only in ``carry_out``.
+    """A DynamoDB server that never responds. The server executes the received calls when ``carry_out`` is called.
 
     ``made`` lists the received operations. ``arrived`` is called for each received operation.
     """

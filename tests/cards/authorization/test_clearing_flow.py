@@ -451,7 +451,7 @@ def test_separate_fees_of_a_clearing_are_booked_as_separate_transactions(issuer:
         assert {"network", "function_code"}.isdisjoint(fee)
 
 
-def test_blended_fees_of_a_clearing_are_part_of_the_holder_amount(issuer: Issuer) -> None:
+def test_the_holder_amount_of_a_clearing_includes_blended_fees(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=BLENDED)
     link = link_of(card.authorize(25_00))
 

@@ -1,4 +1,4 @@
-"""Tests of the job that expires holds: each hold expires separately at its due time, if the amount is still held."""
+"""Tests of the job that releases expired holds. Each hold expires separately at its due time."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +44,7 @@ def expire(issuer: Issuer) -> int:
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """Return the ids of the authorizations in the index of due times."""
+    """Return the ids of the authorizations in the due-time index."""
     return sorted(row["id"] for row in issuer.hub.store.scan("card-activity") if "due_shard" in row)
 
 
@@ -271,7 +271,7 @@ def test_a_postponed_hold_can_be_cleared_or_increased(issuer: Issuer, monkeypatc
     assert card.record(increased).due_at == issuer.clock.time() - 60 + 7 * DAY
 
 
-def test_a_failed_release_keeps_the_due_time_of_a_concurrent_increment(
+def test_a_failed_hold_release_preserves_the_due_time_set_by_a_concurrent_increment(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     card = new_holder(issuer, 100_00)

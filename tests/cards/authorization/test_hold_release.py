@@ -52,7 +52,7 @@ def expired(card: Holder, link: str) -> Any:
 # -- shares
 
 
-def test_a_portion_is_rounded_half_up_and_a_full_portion_equals_the_whole_amount() -> None:
+def test_a_proportional_amount_is_rounded_half_up_and_a_full_portion_is_the_whole_amount() -> None:
     assert [portion(whole, part, of) for whole, part, of in ((10, 1, 3), (10, 2, 3), (5, 1, 2), (7, 3, 3))] == [
         3,
         7,
@@ -269,7 +269,7 @@ def test_alternating_increments_and_reversals_leave_no_hold_after_expiry(issuer:
     assert card.limit_usage(A_DAY, OF_ACCOUNT, OF_HOLDER) == [(0, 0)] * 3
 
 
-def test_a_declined_increment_keeps_the_hold_and_the_limits(issuer: Issuer) -> None:
+def test_a_declined_increment_does_not_change_the_hold_or_the_limits(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00)["trans_link"])
     before, used = card.record(link), card.limit_usage(A_DAY, OF_ACCOUNT)

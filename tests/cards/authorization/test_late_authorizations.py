@@ -335,8 +335,8 @@ def test_a_late_decline_that_is_cleared_early_is_listed(strict_issuer: Issuer) -
 
 @pytest.mark.parametrize("of", ["card", "manager"])
 @pytest.mark.parametrize("seed", range(4))
-def test_pages_neither_repeat_nor_skip_late_rows(strict_issuer: Issuer, of: str, seed: int) -> None:
-    """Each row is listed once while late rows arrive up to 10 seconds after their decision."""
+def test_activity_pages_list_rows_stored_during_paging_exactly_once(strict_issuer: Issuer, of: str, seed: int) -> None:
+    """Each activity row is listed once, even if the row is stored up to 10 seconds after the authorization decision."""
     user, dice, transact = cardholder(strict_issuer), random.Random(seed), Store.transact
     rival = Holder(strict_issuer.another_process(), user.card)
     strict_issuer.clock.advance(60)

@@ -188,7 +188,7 @@ def test_no_rule_fires_without_a_risk_group() -> None:
 # -- beside limits
 
 
-def test_rule_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -> None:
+def test_risk_rule_evaluation_preserves_limit_windows_and_restarts_ended_rule_windows() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=1, duration=WEEK, country=US))
     yesterday, monday = TODAY - 24 * 3600, at("2026-08-10 00:00:00")
     counted = Window(TODAY, 2, 5, {str(FR): 2})
@@ -208,7 +208,7 @@ def test_rule_evaluation_keeps_limit_windows_and_restarts_ended_rule_windows() -
     }
 
 
-def test_counting_a_limit_keeps_rule_windows_until_the_windows_end() -> None:
+def test_counting_a_limit_preserves_unended_risk_rule_windows() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2))
     card.tries()
     year = at("2026-01-01 00:00:00")

@@ -56,7 +56,9 @@ def test_the_missing_keys_error_names_the_command_that_creates_keys(secrets: Fak
         CardKeys(secrets, FakeKms(), NAME, ManualClock(START)).current()
 
 
-def test_a_second_initialisation_keeps_the_keys(keys: CardKeys, secrets: FakeSecrets, another: NewProcess) -> None:
+def test_a_second_key_initialisation_does_not_replace_the_keys(
+    keys: CardKeys, secrets: FakeSecrets, another: NewProcess
+) -> None:
     before = dict(secrets.values)
 
     assert not keys.initialise()
@@ -64,7 +66,7 @@ def test_a_second_initialisation_keeps_the_keys(keys: CardKeys, secrets: FakeSec
     assert secrets.values == before
 
 
-def test_a_parallel_initialisation_keeps_the_keys_of_the_first_operator(secrets: FakeSecrets) -> None:
+def test_a_parallel_key_initialisation_does_not_replace_the_first_keys(secrets: FakeSecrets) -> None:
     first, second = (CardKeys(secrets, FakeKms(), NAME, ManualClock(START)) for _ in range(2))
     secrets.before_put = first.initialise
 
@@ -91,7 +93,7 @@ def test_every_key_differs_from_all_other_keys(keys: CardKeys) -> None:
     assert len(keys.derive_key("one")) == 32
 
 
-def test_a_rotation_keeps_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys, another: NewProcess) -> None:
+def test_a_key_rotation_does_not_change_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys, another: NewProcess) -> None:
     version = data(keys).key_version()
     before = data(keys).cvc2(PAN, 2029, 12, version), data(keys).pvv(PAN, "1902", version)
 
@@ -102,7 +104,7 @@ def test_a_rotation_keeps_the_cvc2_and_pvv_of_existing_cards(keys: CardKeys, ano
         assert now.key_version() == version + 3
 
 
-def test_a_rotation_keeps_the_lookup_hash_of_cards(keys: CardKeys, another: NewProcess) -> None:
+def test_a_key_rotation_does_not_change_the_lookup_hash_of_cards(keys: CardKeys, another: NewProcess) -> None:
     before = data(keys).lookup(PAN), data(keys).fingerprint("{}")
 
     keys.rotate()

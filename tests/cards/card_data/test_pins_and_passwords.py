@@ -23,7 +23,7 @@ def test_only_pins_of_one_repeated_digit_or_of_consecutive_digits_are_simple() -
     assert {pin for number in range(10_000) if pins_and_passwords.is_simple(pin := f"{number:04}")} == SIMPLE
 
 
-def test_a_new_pin_is_never_simple_and_keeps_its_leading_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generated_pin_is_never_trivial_and_may_have_leading_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: Iterator[int] = iter([1111, 123, 4321, 7])
     monkeypatch.setattr(secrets, "randbelow", lambda limit: next(drawn))
 

@@ -237,7 +237,7 @@ def test_a_challenge_can_be_confirmed_with_the_encrypted_value_of_the_event(hear
     assert issuer.do("authenticationConfirm", **answer, validation_value=value).status == "success"
 
 
-def test_an_event_key_alone_adds_no_validation_value_to_events(heard: Listener) -> None:
+def test_events_contain_no_validation_value_if_only_an_encryption_key_is_set(heard: Listener) -> None:
     issuer = heard.issuer
     card, catalogue = issuer.card_in("A"), issuer.hub.cards.programmes.catalogue(MANAGER)
     key = key_pair()[1]

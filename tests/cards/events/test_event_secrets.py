@@ -68,7 +68,9 @@ def test_a_rotation_returns_the_stored_signing_secret_despite_a_storage_fault(
     assert in_use(causeway) == [made.secret, old]
 
 
-def test_a_rotation_keeps_only_the_previous_secret_during_the_overlap(causeway: Causeway, cards: CardContainer) -> None:
+def test_only_the_new_and_the_previous_secret_are_valid_during_a_rotation_overlap(
+    causeway: Causeway, cards: CardContainer
+) -> None:
     oldest = first(cards)
     second, third = (cards.call(rotate_events_secret, NEW, DAY) for _ in range(2))
 
@@ -86,7 +88,7 @@ def test_a_rotation_without_overlap_ends_the_old_secret_immediately(causeway: Ca
     assert (in_use(causeway), made.old_until) == ([made.secret], None)
 
 
-def test_two_parallel_rotations_keep_both_new_secrets(causeway: Causeway, cards: CardContainer) -> None:
+def test_two_parallel_secret_rotations_store_both_new_secrets(causeway: Causeway, cards: CardContainer) -> None:
     first(cards)
     others = []
 

@@ -108,7 +108,7 @@ def test_get_accounts_returns_a_list_for_a_card_id_for_an_account_id_and_for_bot
 # -- changes
 
 
-def test_a_status_change_keeps_its_reason_and_note_until_the_next_change(issuer: Issuer) -> None:
+def test_the_reason_and_note_of_an_account_status_are_stored_until_the_next_status_change(issuer: Issuer) -> None:
     account = issuer.account()
 
     issuer.clock.advance(60)

@@ -25,7 +25,7 @@ def opened(card_id: int, field: str, shown: str) -> str:
 
 
 def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
-    """Create a credential with ``mode`` for one field and plain text for the other fields."""
+    """Create an API credential that receives one field in the given mode and all other fields in plain text."""
     key = key_pair()[1] if mode == "encrypted" else None
     return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 

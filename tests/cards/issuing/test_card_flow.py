@@ -118,7 +118,7 @@ def test_a_new_acs_password_replaces_the_previous_password(issuer: Issuer) -> No
         assert issuer.data("getCardAcsPassword", card_id=card.card_id) == {"acs_password": password}
 
 
-def test_a_pin_keeps_its_leading_zeros(issuer: Issuer) -> None:
+def test_a_pin_is_stored_with_leading_zeros(issuer: Issuer) -> None:
     card = issuer.card_in("A", card_virtual=0, card_pin="0071")
 
     assert (card.pin, issuer.data("getPin", card_id=card.card_id)) == ("0071", {"pin": "0071"})

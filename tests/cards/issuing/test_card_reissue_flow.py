@@ -29,8 +29,8 @@ def code(issuer: Issuer, card: NewCard, **members: Any) -> int | None:
 
 @pytest.mark.parametrize("pan", [None, OLD, NEW, "0", "1"])
 @pytest.mark.parametrize("pin", [None, OLD, NEW, "0", "1"])
-def test_reissue_keeps_or_replaces_number_and_pin(issuer: Issuer, pan: Any, pin: Any) -> None:
-    """By default a reissue keeps the number and replaces the PIN."""
+def test_a_reissued_card_has_the_requested_old_or_new_number_and_pin(issuer: Issuer, pan: Any, pin: Any) -> None:
+    """By default, a reissued card has the same card number and a new PIN."""
     card = physical(issuer)
 
     new = reissued(issuer, card, generate_new_pan=pan, generate_new_pin=pin, card_pin="4826")
@@ -43,7 +43,7 @@ def test_reissue_keeps_or_replaces_number_and_pin(issuer: Issuer, pan: Any, pin:
     assert issuer.data("getCvc2", card_id=card.card_id) == {"cvc2": new.cvc2}
 
 
-def test_a_reissued_card_keeps_its_ids_and_requires_activation(issuer: Issuer) -> None:
+def test_a_reissued_card_has_the_same_ids_and_requires_activation(issuer: Issuer) -> None:
     card = physical(issuer, card_reference_id="Ref7", card_name_line_4="SOEHNE", card_validity_period=24)
     issuer.data("changeCardStatus", card_id=card.card_id, status="T", reason_code=9, note="why")
     issuer.data("changeCardSchemeAccountUpdatesStatus", card_id=card.card_id, participating=1)
@@ -236,7 +236,7 @@ def test_a_programme_change_replaces_groups_that_the_new_programme_does_not_have
     assert new.expiration == {"year": 2028, "month": 3}
 
 
-def test_reissue_sets_the_requested_groups_and_keeps_the_other_groups(issuer: Issuer) -> None:
+def test_a_card_reissue_changes_only_the_requested_groups(issuer: Issuer) -> None:
     card = physical(issuer, card_design_id=22)
 
     reissued(issuer, card, card_fee_group_id=302, risk_rules_group_id="402")
@@ -281,7 +281,7 @@ def test_a_reissue_to_a_programme_without_the_cards_currency_or_country_is_rejec
         (0, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 1}, 2005),
     ],
 )
-def test_a_reissue_keeps_changes_or_rejects_the_auto_conversion_setting(
+def test_a_card_reissue_preserves_changes_or_rejects_the_auto_conversion_setting(
     issuer: Issuer, had: int, members: dict[str, Any], expected: int
 ) -> None:
     card = physical(issuer, auto_conversion=had)

@@ -132,7 +132,7 @@ def test_an_update_replaces_all_but_type_access_level_and_ip_address(issuer: Iss
     }
 
 
-def test_a_missing_optional_field_keeps_its_value(issuer: Issuer) -> None:
+def test_a_cardholder_update_does_not_change_missing_optional_fields(issuer: Issuer) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
 
     issuer.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd")
@@ -229,7 +229,7 @@ def test_updating_the_type_or_ip_address_returns_2008(issuer: Issuer, name: str)
 def test_a_country_changes_only_if_the_programme_allows_country_changes(
     issuer: Issuer, programme: int, changes: bool
 ) -> None:
-    """If the programme does not allow the change, the country is ignored and the other members are updated."""
+    """If the programme does not allow country changes, an update ignores the country and changes the other members."""
     holder = issuer.card(card_program_id=programme, **WHOLE_BLOCK | {"holder_access_level": 0}).holder_id
 
     for country, expected in ((GERMANY, GERMANY), (None, None)):

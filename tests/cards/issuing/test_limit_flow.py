@@ -217,7 +217,7 @@ def test_a_limit_releases_a_country_when_its_last_payment_is_rejected(tariff: Is
     assert countries() == 2
 
 
-def test_a_limit_group_change_starts_new_counts_and_keeps_the_previous_counts(tariff: Issuer) -> None:
+def test_a_limit_group_change_starts_new_counters_and_preserves_the_previous_counters(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     account = address["account_id"]
     number = tariff.pending_payment(address, 1000)

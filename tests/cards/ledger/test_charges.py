@@ -66,7 +66,7 @@ def test_a_fee_depends_on_the_destination_country(tariff: Issuer) -> None:
     assert tariff.balances(account)[0] == 8900 - 1000 - 63  # 50 pence
 
 
-def test_a_blended_fee_is_part_of_the_transaction(tariff: Issuer) -> None:
+def test_a_blended_fee_is_included_in_the_holder_amount_of_a_transfer(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=BLENDED)
@@ -244,7 +244,7 @@ def test_fees_of_an_inbound_payment_never_exceed_its_amount(tariff: Issuer, amou
     assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left
 
 
-def test_a_blended_fee_reduces_the_credit(tariff: Issuer) -> None:
+def test_a_blended_fee_is_deducted_from_an_inbound_payment(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=BLENDED)
 
     assert tariff.inbound(tariff.address(account), 1000)["settled_balance"] == 990

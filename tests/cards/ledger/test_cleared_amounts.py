@@ -100,7 +100,7 @@ def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
 
 
 def test_refunds_credit_the_remainder_after_a_dispute_below_a_minor_unit() -> None:
-    """The rate is 50 cents per yen. A dispute of 25 cents equals half a yen, which is rounded to one yen."""
+    """The rate is 0.50 EUR per yen. A dispute of 0.25 EUR equals half a yen, which is rounded to one yen."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)
     shop.state = shop.state.give_back(1, 25)

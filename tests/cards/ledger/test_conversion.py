@@ -1,4 +1,4 @@
-"""Tests of currency conversion: the result is exact and is rounded once, with halves away from zero."""
+"""Tests of currency conversion: the exact result is rounded once, and halves are rounded away from zero."""
 
 from decimal import Decimal
 from fractions import Fraction

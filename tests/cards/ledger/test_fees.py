@@ -98,7 +98,7 @@ def test_an_entry_charges_only_matching_transactions(asked: dict[str, Any], fall
 
 
 @pytest.mark.parametrize(("amount", "price"), [(99, []), (100, [1]), (299, [1]), (300, [2])])
-def test_half_a_minor_unit_of_a_percentage_rounds_up(amount: int, price: list[int]) -> None:
+def test_a_percentage_fee_is_rounded_half_up(amount: int, price: list[int]) -> None:
     assert charged(amount, entry(percent=Decimal("0.5"))) == price
 
 
@@ -145,13 +145,17 @@ def test_bounds_apply_in_the_entrys_currency_before_the_conversion() -> None:
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=KWD) == [666]
 
 
-def test_every_step_of_a_price_is_rounded_once() -> None:
-    """1.50 dollars are 138.75 cents, rounded to 139. Half of 139 is 69.5, rounded to 70. 70 cents are 112.875 yen."""
+def test_each_step_of_a_fee_calculation_is_rounded_once() -> None:
+    """1.50 USD is 138.75 euro cents, which is rounded to 139. The fee of 50 % is 69.5 cents, which is rounded to 70. 70
+    euro cents are 112.875 yen, which is rounded to 113.
+    """
     assert charged(1_50, entry(percent=Decimal(50)), currency=USD, account=JPY) == [113]
 
 
-def test_a_price_of_zero_in_the_accounts_currency_is_omitted() -> None:
-    """A cent is 1.61 yen. A yen is 0.62 cents, which is rounded to one cent. A price below half a cent is omitted."""
+def test_a_fee_that_rounds_to_zero_in_the_account_currency_is_omitted() -> None:
+    """A fee of one euro cent is 1.61 yen, which is rounded to two yen. A fee of one yen is 0.62 euro cents, which is
+    rounded to one cent. A fee below half a cent is omitted.
+    """
     assert charged(10_00, entry(fixed=1), account=JPY) == [2]
     assert charged(100, entry(fixed=1, currency=JPY), account=EUR) == [1]
     assert (

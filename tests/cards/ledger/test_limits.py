@@ -340,7 +340,7 @@ def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
     assert [share.amount for share in owner.moves(100_00, USD)] == [92_50]
 
 
-def test_half_a_minor_unit_rounds_up_in_a_limit() -> None:
+def test_an_amount_counted_against_a_limit_is_rounded_half_up() -> None:
     """Ten yen are 6.2 cents. 25 yen are 15.5 cents, rounded to 16."""
     owner = Owner(entry(amount=16))
 

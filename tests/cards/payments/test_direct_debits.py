@@ -23,7 +23,7 @@ def decide(issuer: Issuer, number: int, should_pay: int, reason: Any = 0, **memb
 
 
 def passed(issuer: Issuer, number: int) -> Any:
-    """Simulate the cut-off of a direct debit and return the answer."""
+    """Simulate the cut-off time of a direct debit. Return the simulator's response."""
     return issuer.data("simulateDirectDebit", epm_transaction_id=number)
 
 

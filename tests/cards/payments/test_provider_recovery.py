@@ -1,5 +1,5 @@
-"""Tests of the scheduled job that completes waiting payments: each payment is handled separately when the payment is
-due.
+"""Tests of the scheduled job that completes due payments. A payment is due when its cut-off time or its retry time has
+passed.
 """
 
 import pytest
@@ -25,7 +25,7 @@ def silent(issuer: Issuer, count: int) -> list[int]:
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """Return the ids in the index of due times."""
+    """Return the ids of the payments in the due-time index."""
     return sorted(row["id"] for row in issuer.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 

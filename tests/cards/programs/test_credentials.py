@@ -203,7 +203,7 @@ def test_a_credential_removed_from_the_file_is_rejected(caller: Caller) -> None:
         caller.causeway.hub.cards.credentials.get(caller.id, "app")
 
 
-def test_a_change_of_rights_keeps_the_keys(caller: Caller) -> None:
+def test_a_change_of_credential_rights_does_not_change_the_keys(caller: Caller) -> None:
     changed: list[dict[str, Any]] = [credential("app", access_level=5), credential("other")]
     loaded(caller.causeway.hub, caller.content | {"credentials": changed})
     found = caller.causeway.another_process().cards.credentials.check(*caller.parts)
@@ -222,7 +222,7 @@ def test_one_of_two_parallel_rotations_fails(caller: Caller) -> None:
     assert len(caller.causeway.hub.cards.credentials.get(caller.id, "app").keys) == 2
 
 
-def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: Caller) -> None:
+def test_current_credentials_are_cached_for_a_minute_and_returned_in_the_requested_order(caller: Caller) -> None:
     credentials = caller.causeway.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
     with record_calls(caller.causeway) as calls:

@@ -16,10 +16,10 @@ CONDITIONS = [(action, condition) for action in BY_ACTION for condition in EVERY
 
 
 @pytest.mark.parametrize(("action", "condition"), CONDITIONS, ids=str)
-def test_a_request_that_breaks_a_condition_between_fields_is_rejected(
+def test_a_request_that_violates_a_condition_between_fields_is_rejected(
     action: str, condition: Needs | NeedsOne | Excludes
 ) -> None:
-    """The test breaks each condition separately. The other tests of this module check the conditions themselves."""
+    """The test violates one condition at a time. The other tests of this module check the meaning of each condition."""
     requests = whole_requests.whole(action)
     if isinstance(condition, Excludes):
         values = {name: value for each in requests for name, value in each.items()}

@@ -107,7 +107,9 @@ MOVE_CASES = [(state, asked) for state, row in MOVES.items() for asked in row]
 
 @dataclass(frozen=True)
 class Placed:
-    """A card in a given state, and an issuer with a clock that matches this state."""
+    """A card in a given lifecycle state, and a card issuer whose clock matches the state. For example, the clock is set
+    to a time after the card's expiry.
+    """
 
     issuer: Issuer
     records: whole_requests.Records

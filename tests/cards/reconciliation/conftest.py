@@ -57,7 +57,9 @@ class Ledger:
         return before
 
     def forget_payments_to(self, number: int) -> None:
-        """Delete an account's rows and reset the balance, so that the account is consistent when checked alone."""
+        """Delete an account's ledger rows and set its balance to zero. The check of this account alone then finds no
+        mismatch.
+        """
         owner = f"account#{number}"
         for item in self.store.rows("ledger", ("owner", owner)):
             self.store.delete("ledger", {"owner": owner, "part": item["part"]})

@@ -30,7 +30,7 @@ from chalicelib.foundation.dynamodb.store import Item
         (DISPUTE, None, True),
     ],
 )
-def test_a_record_whose_held_or_reserved_amount_differs_from_its_ledger_rows_is_a_mismatch(
+def test_a_held_or_reserved_amount_that_differs_from_the_ledger_rows_is_a_mismatch(
     kind: str, record: Item | None, is_wrong: bool
 ) -> None:
     claim = ReservedAmount(kind, 5)

@@ -29,7 +29,7 @@ def one_after_the_other(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def everything_holds(ledger: Ledger) -> None:
-    """Keep the ledger consistent before the first round."""
+    """Leave the ledger consistent before the first check. This preparation changes nothing."""
 
 
 def one_is_broken(ledger: Ledger) -> None:

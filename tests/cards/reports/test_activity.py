@@ -25,7 +25,7 @@ _halves = itertools.count()
 
 @pytest.fixture
 def minute(issuer: Issuer) -> int:
-    """Return the start of an unused half minute some hours ago, in Unix milliseconds."""
+    """Return the start of a 30-second interval that no other test uses, in Unix milliseconds."""
     return milliseconds(issuer.clock) - 3 * 3600 * _SECOND + next(_halves) * 30 * _SECOND
 
 
@@ -42,7 +42,7 @@ def ids(answer: Envelope) -> list[int]:
 
 
 def within(at: int) -> dict[str, int]:
-    """Return the date members for the half minute of a test."""
+    """Return the ``date_from`` and ``date_to`` of a 30-second interval."""
     return {"date_from": at // _SECOND, "date_to": at // _SECOND + 29}
 
 

@@ -146,7 +146,7 @@ def test_a_financial_authorize_shows_a_conversion_fee_only_if_unblended() -> Non
     }
 
 
-def test_a_financial_authorize_shows_only_the_blended_fee() -> None:
+def test_the_transaction_fee_of_a_financial_authorization_is_the_blended_fee_only() -> None:
     rows = {
         "blended": LEAST_MESSAGE | {"transaction_fee": 60, "blended_fee": 60},
         "apart": LEAST_MESSAGE | {"transaction_fee": 60},

@@ -115,7 +115,7 @@ def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action:
 
 @pytest.fixture(scope="module")
 def foreign(issuer: Issuer) -> Mapping[str, Any]:
-    """Return records of the other programme manager, by the request member that refers to the record."""
+    """Create records of a different programme manager. Return the ids by the name of the request member."""
     other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
@@ -155,7 +155,9 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "returned_epm_transaction_id": {"account_level": 500},
     "trans_link": {"card_level": 500},
 }
-"""The access levels that hide each record. The records of a hidden account are also hidden."""
+"""For each request member with a record id, the access level that hides this record. The records of a hidden account
+are also hidden.
+"""
 WITH_LEVEL = [(action, name) for action, name in OF_RECORDS if name in HIDDEN]
 
 

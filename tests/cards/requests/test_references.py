@@ -179,7 +179,7 @@ def test_retries_of_a_request_with_wrong_data_count_as_one_wrong_attempt(issuer:
 
 
 def test_a_corrected_request_can_reuse_the_reference_of_a_malformed_request(issuer: Issuer) -> None:
-    """Errors with codes 1xxx, 2xxx (including those that depend on the programme) and 8xxx are not stored."""
+    """Responses with the error codes 1xxx, 2xxx and 8xxx are not stored under the request reference."""
     card, locked = issuer.card(), issuer.card()
     whole = {"card_program_id": 101, "card_country_ison": 276, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
     faults: list[tuple[int, str, Members, Members]] = [

@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 
 class Things:
-    """The items of an index, and a run that processes the due items."""
+    """Test items in a due-time index, and a run that processes the due items."""
 
     def __init__(self, issuer: Issuer) -> None:
         self.clock, self.store = issuer.clock, issuer.hub.store
@@ -27,7 +27,7 @@ class Things:
         self.seen: list[int] = []
 
     def waits(self, seconds: int) -> int:
-        """Create an item that is due in ``seconds`` seconds, and return its number."""
+        """Create an item that is due after the given number of seconds. Return the item's number."""
         number = next(_numbers)
         members = {"id": number, "due_at": self.clock.time() + seconds, **DUE.entry(str(number))}
         self.store.put(DUE.table, _key(number) | members)
@@ -61,7 +61,7 @@ def things(issuer: Issuer) -> Iterator[Things]:
     made.run()
 
 
-def test_an_item_is_processed_from_its_due_time_on(things: Things) -> None:
+def test_a_due_item_is_processed_at_or_after_the_due_time_and_not_before(things: Things) -> None:
     numbers = [things.waits(seconds) for seconds in (-1, 0, 1)]
 
     assert (things.run(), sorted(things.seen)) == (2, numbers[:2])

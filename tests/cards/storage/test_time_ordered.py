@@ -69,7 +69,7 @@ def test_a_span_contains_only_positions_after_the_start_row_and_before_the_end()
 
 
 @pytest.mark.parametrize("after", [(500, 1), (1000, 1), (1000, 3), (1000, 9), (5000, 1)])
-def test_a_page_starts_after_the_given_row_within_its_span(store: Store, after: tuple[int, int]) -> None:
+def test_a_page_lists_the_rows_of_the_time_span_after_the_last_listed_row(store: Store, after: tuple[int, int]) -> None:
     rows, every = timeline(), [(1000, 1), (1000, 3), (1001, 2), (3000, 4)]
     write(store, rows, *every)
 

@@ -55,19 +55,19 @@ def test_the_checksum_of_a_compressed_response_covers_the_compressed_bytes() -> 
         read("GetItem", answer(zipped, content_encoding="gzip", x_amz_crc32=str(zlib.crc32(ITEM))))
 
 
-def test_a_response_with_a_wrong_checksum_raises_no_answer_error() -> None:
+def test_a_response_with_a_wrong_checksum_raises_the_no_answer_exception() -> None:
     with pytest.raises(NoAnswer, match="checksum"):
         read("GetItem", answer(ITEM, x_amz_crc32="1"))
 
 
 @pytest.mark.parametrize("body", [ITEM[:20], b"<html></html>", b"[]", b"null", b"\xff"])
-def test_a_success_response_that_is_not_a_json_object_raises_no_answer_error(body: bytes) -> None:
+def test_a_success_response_that_is_not_a_json_object_raises_the_no_answer_exception(body: bytes) -> None:
     with pytest.raises(NoAnswer):
         read("GetItem", answer(body))
 
 
 @pytest.mark.parametrize("body", [gzip.compress(ITEM, mtime=0)[:30], b"not zipped"])
-def test_a_damaged_gzip_response_raises_no_answer_error(body: bytes) -> None:
+def test_a_damaged_gzip_response_raises_the_no_answer_exception(body: bytes) -> None:
     with pytest.raises(NoAnswer):
         read("GetItem", answer(body, content_encoding="gzip"))
 

@@ -46,7 +46,7 @@ def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """Return a context manager that directs all AWS calls to a server with the given behaviour."""
+    """Return a context manager that starts a server with the given behaviour and sends all AWS calls to this server."""
 
     class Called:
         def __init__(self, behaviour: Callable[[Connection], None], tls: ssl.SSLContext | None = None) -> None:
@@ -64,7 +64,9 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Connection], None]:
-    """Return a server behaviour that sends the given responses in order and repeats the last response."""
+    """Return a server behaviour that sends the given responses in order. After the last response, the behaviour sends
+    this response again for each request.
+    """
     left = [*of]
 
     def behave(connection: Connection) -> None:
@@ -144,7 +146,7 @@ def test_the_last_added_observer_is_called_first(called: Callable[..., Any]) -> 
     assert seen == ["inner before Decrypt", "outer before Decrypt", "outer after {'a': 1}", "inner after {'a': 1}"]
 
 
-def test_an_observer_may_answer_or_change_an_aws_call(called: Callable[..., Any]) -> None:
+def test_an_observer_can_replace_the_response_or_change_the_request_of_an_aws_call(called: Callable[..., Any]) -> None:
     with called(GOOD) as server:
         with observe(lambda call, proceed: {"answered": call.operation}):
             assert send("kms", "Decrypt", {}) == {"answered": "Decrypt"}
@@ -184,7 +186,7 @@ def other_bytes(connection: Connection) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang_up, half_an_answer, half_a_head, other_bytes])
-def test_an_incomplete_response_raises_no_answer_error_without_a_retry(
+def test_an_incomplete_aws_response_raises_no_answer_and_is_not_retried(
     behaviour: Callable[[Connection], None], called: Callable[..., Any]
 ) -> None:
     with called(behaviour) as server, pytest.raises(NoAnswer):
@@ -196,7 +198,7 @@ def test_an_incomplete_response_raises_no_answer_error_without_a_retry(
 @pytest.mark.parametrize(
     "head", [b"Content-Length: 99999999999999", b"Content-Length: 9" + b"9" * 30, b"Content-Length: 40000000"]
 )
-def test_a_response_with_an_invalid_content_length_raises_no_answer_error(
+def test_a_response_with_an_invalid_content_length_raises_the_no_answer_exception(
     head: bytes, called: Callable[..., Any]
 ) -> None:
     def absurd(connection: Connection) -> None:
@@ -322,7 +324,7 @@ def test_a_call_with_a_lost_response_is_retried_once(called: Callable[..., Any])
     assert len(server.requests) == 2
 
 
-def test_a_lost_response_followed_by_an_unsent_retry_raises_no_answer_error(
+def test_a_lost_response_followed_by_an_unsent_retry_raises_the_no_answer_exception(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pause(seconds: float) -> None:

@@ -11,7 +11,7 @@ from tests.volume.round_trips import RoundTrips
 pytestmark = pytest.mark.usefixtures("resources")
 
 
-def test_a_message_is_sent_to_the_queue_with_the_given_name() -> None:
+def test_a_message_is_sent_to_the_named_sqs_queue() -> None:
     sqs = boto3.client("sqs")
     url = sqs.create_queue(QueueName="test-queue")["QueueUrl"]
     queue = Queue("test-queue")

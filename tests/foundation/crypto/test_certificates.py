@@ -1,4 +1,4 @@
-"""Certificates: the identifiers of a certificate, the comparison of subject names, and the rules of trust."""
+"""Tests of certificates: identifiers, the comparison of subject names, and the verification of trust."""
 
 import base64
 import hashlib

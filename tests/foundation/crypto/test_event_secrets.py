@@ -37,7 +37,7 @@ def test_the_old_event_secret_signs_until_the_overlap_ends() -> None:
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]
 
 
-def test_an_event_secret_rotation_keeps_the_old_secret_only_with_an_overlap() -> None:
+def test_the_old_event_secret_remains_valid_only_if_the_rotation_has_an_overlap() -> None:
     two = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert in_use(event_signing.rotate_secrets(two, made("newest"), NOW, 60), NOW) == ["newest", "new"]

@@ -1,4 +1,6 @@
-"""The reencryption job encrypts records with the newest data key, survives interruptions, and keeps required keys."""
+"""Tests of the job that encrypts records again with the newest data key. An interrupted job continues, and keys that
+records still require are not deleted.
+"""
 
 from collections.abc import Iterator
 from functools import cache, partial

@@ -533,7 +533,7 @@ def test_a_dynamodb_call_with_a_lost_response_is_retried_once(
 
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", [call for call in REPEATABLE if call != "transact"])
-def test_a_dynamodb_call_with_three_lost_responses_raises_answer_lost(
+def test_a_dynamodb_call_with_three_lost_responses_raises_the_answer_lost_exception(
     store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [*[DROPPED] * (SENDINGS - 1), failure]
@@ -558,7 +558,7 @@ def test_a_dynamodb_call_that_was_never_sent_is_retried(
 
 
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
-def test_an_unreachable_database_raises_store_unavailable_and_not_answer_lost(
+def test_an_unreachable_database_raises_the_store_unavailable_exception(
     store: Store, client: Recorder, key: Item, call: str
 ) -> None:
     client.failures = [NEVER_SENT[0]] * SENDINGS
@@ -738,7 +738,9 @@ def test_only_a_conditional_put_proves_that_a_transaction_was_applied(
     assert caught.value.item == {**state, "state": "closed"}
 
 
-def test_a_conflict_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
+def test_a_conflict_after_a_lost_response_raises_the_answer_lost_exception(
+    store: Store, client: Recorder, key: Item
+) -> None:
     client.failures = [DROPPED, *[cancelled("TransactionConflict")] * ATTEMPTS]
 
     with pytest.raises(AnswerLost) as caught:
@@ -746,7 +748,9 @@ def test_a_conflict_after_a_lost_response_raises_answer_lost(store: Store, clien
     assert caught.value.__cause__ is DROPPED
 
 
-def test_a_rejection_after_a_lost_response_raises_answer_lost(store: Store, client: Recorder, key: Item) -> None:
+def test_a_rejection_after_a_lost_response_raises_the_answer_lost_exception(
+    store: Store, client: Recorder, key: Item
+) -> None:
     client.failures = [DROPPED, refusal("AccessDeniedException")]
 
     with pytest.raises(AnswerLost):
@@ -877,8 +881,8 @@ def test_the_last_page_of_a_query_has_no_next_key(store: Store, monkeypatch: pyt
 
 
 def pages_of(*pages: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Make queries return the given pages, in which each letter is a row. Return the list that records the query
-    arguments.
+    """Make queries return the given pages. Each letter of a page is the sort key of a row. Return a list to which each
+    query adds its arguments.
     """
     asked: list[dict[str, Any]] = []
 

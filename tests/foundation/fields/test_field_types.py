@@ -351,7 +351,7 @@ def test_an_invalid_web_address_is_rejected(address: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0.10", "12", "100.00", "12345678.90", "0.000000001"])
-def test_an_amount_is_returned_in_its_original_notation(text: str) -> None:
+def test_an_amount_is_returned_with_the_same_digits_as_in_the_request(text: str) -> None:
     value = Price.read(jsontext.loads(f'{{"value":{text}}}')).value
 
     assert jsontext.dumps(value) == text
@@ -505,7 +505,7 @@ def test_a_whole_number_is_read_as_an_integer(value: object) -> None:
         {},
     ],
 )
-def test_a_whole_number_in_another_notation_or_out_of_range_is_rejected(value: object) -> None:
+def test_a_whole_number_in_an_invalid_format_or_out_of_range_is_rejected(value: object) -> None:
     assert refused(Pages, value) == ("value", "must be a whole number from 1 to 10")
 
 
@@ -534,7 +534,7 @@ def test_the_name_of_an_unknown_member_is_shortened_and_made_printable() -> None
     assert problem.field == ("x?" * 64)
 
 
-def test_an_open_message_type_keeps_unknown_members() -> None:
+def test_an_open_message_type_preserves_unknown_members() -> None:
     entry = Entry.read({"name": "a", "colour": "red"})
 
     assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}

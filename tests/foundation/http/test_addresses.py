@@ -34,7 +34,7 @@ def test_private_hosts_are_rejected_outside_the_local_stage(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.INVALID_HOSTS])
-def test_a_host_in_an_unusual_notation_is_rejected_outside_the_local_stage(host: str) -> None:
+def test_a_host_with_a_non_standard_ip_address_format_is_rejected_outside_the_local_stage(host: str) -> None:
     with pytest.raises(
         InvalidAddress, match=r"must have a host that is a name, a dotted-decimal IPv4|is not a valid URL"
     ):
@@ -84,7 +84,7 @@ def test_an_internet_ip_address_is_public(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [*inputs.PRIVATE_IPV4, *inputs.PRIVATE_IPV6, "fe80::1%eth0"])
-def test_special_purpose_ip_addresses_are_not_public_in_ipv4_or_ipv6_notation(address: str) -> None:
+def test_special_purpose_ipv4_and_ipv6_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 

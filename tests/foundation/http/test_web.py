@@ -108,7 +108,7 @@ def test_query_parameters_are_read_and_duplicates_are_rejected() -> None:
 @pytest.mark.parametrize(
     "content_type", [None, "", "application/json", "Application/JSON", "application/json; charset=utf-8"]
 )
-def test_json_numbers_in_a_request_keep_their_digits(content_type: str | None) -> None:
+def test_json_numbers_in_a_request_are_parsed_without_loss_of_digits(content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
 
     assert incoming(b'{"amount":1.10}', headers).json() == {"amount": Decimal("1.10")}

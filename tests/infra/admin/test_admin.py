@@ -1,4 +1,4 @@
-"""The operator's command line: effects of commands, errors in one sentence, and secrets that are printed only once."""
+"""Tests of the operator's command line: effects of commands, error messages, and secrets that are printed only once."""
 
 import contextlib
 import json
@@ -188,7 +188,7 @@ def test_banks_add_stores_the_bank_and_shows_its_api_key_once(causeway: Causeway
             assert bank.api_keys[0]["digest"] not in shown
 
 
-def test_banks_add_prints_the_api_key_with_a_shown_once_notice(bic: str) -> None:
+def test_banks_add_prints_the_api_key_and_that_the_key_is_displayed_only_once(bic: str) -> None:
     text = run(*new_bank(bic)).stdout
 
     assert re.search(rf"The bank's API key: {bic}\.[\w-]{{43}}\nIt is shown only once", text)
@@ -214,7 +214,7 @@ def test_banks_are_listed_in_a_table(causeway: Causeway, bic: str) -> None:
     assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
 
 
-def test_banks_update_changes_only_the_given_members(causeway: Causeway, bic: str, key_file: Path) -> None:
+def test_banks_update_changes_only_the_specified_members(causeway: Causeway, bic: str, key_file: Path) -> None:
     before = done(*new_bank(bic, "--public-key", str(key_file), "--certificate-subject", "CN=bank"))["bank"]
 
     assert done("banks", "update", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
@@ -611,7 +611,9 @@ def test_users_add_prints_a_link_to_set_a_password(causeway: Causeway) -> None:
     assert causeway.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
-def test_reset_password_with_at_once_removes_the_password_and_the_sessions(causeway: Causeway, owner: str) -> None:
+def test_reset_password_with_the_at_once_option_removes_the_password_and_all_sessions(
+    causeway: Causeway, owner: str
+) -> None:
     session = causeway.hub.website.sessions.begin(causeway.hub.website.users.get(owner))
     kept = done("users", "reset-password", owner)
     assert kept["user"]["has_password"] is True
@@ -679,7 +681,7 @@ def test_a_user_is_deactivated_and_activated(causeway: Causeway, owner: str) -> 
         assert refused("users", command, "nobody@example.com").startswith("no user has the email nobody@example.com")
 
 
-def test_reset_password_prints_a_link_and_keeps_the_old_password_until_the_reset(
+def test_reset_password_prints_a_link_and_the_old_password_is_valid_until_the_reset(
     causeway: Causeway, owner: str
 ) -> None:
     made = done("users", "reset-password", owner)
@@ -976,7 +978,7 @@ def test_clients_events_url_sets_changes_and_removes_the_url(causeway: Causeway)
     assert [first["events_secret"]] == signing(causeway)
 
 
-def test_clients_events_url_prints_the_first_events_secret_with_a_shown_once_notice(causeway: Causeway) -> None:
+def test_clients_events_url_prints_the_first_secret_and_that_it_is_displayed_only_once(causeway: Causeway) -> None:
     text = run("clients", "events-url", causeway.tpp.client_id, EVENTS_URL).stdout
 
     assert re.search(rf"\n\nThe secret of its events: {EVENTS_SECRET}\nIt is shown only once", text)
@@ -1075,7 +1077,7 @@ def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(caus
     assert causeway.queued() == []
 
 
-def test_revoking_an_expired_consent_keeps_the_status_and_sends_nothing(causeway: Causeway) -> None:
+def test_revoking_an_expired_consent_changes_no_status_and_sends_no_notice(causeway: Causeway) -> None:
     tokens, _ = causeway.tpp.tokens(1), causeway.queued()
     causeway.clock.advance(180 * 24 * 3600)
 
@@ -1173,7 +1175,7 @@ def test_keys_init_creates_the_card_keys_and_rotate_card_adds_a_new_key(fresh: b
         (ErrorResponse("Scan", "TransactionConflictException"), "the record was changed concurrently: try again"),
     ],
 )
-def test_aws_errors_are_reported_in_one_sentence(
+def test_aws_errors_are_reported_as_a_one_line_error_message(
     causeway: Causeway, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(call: Call, proceed: Proceed) -> Members:
@@ -1183,7 +1185,7 @@ def test_aws_errors_are_reported_in_one_sentence(
         assert refused("banks", "list").startswith(said)
 
 
-def test_missing_aws_resources_are_reported_in_one_sentence(
+def test_missing_aws_resources_are_reported_as_a_one_line_error_message(
     elsewhere: bootstrap.Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings.from_environment({"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"})
@@ -1262,7 +1264,7 @@ def test_a_separate_dynamodb_endpoint_selects_the_local_stack(stack_file: Path) 
 
 
 @pytest.mark.parametrize("named", [{"STAGE": "dev"}, {"AWS_ENDPOINT_URL": "http://a"}])
-def test_a_given_stage_or_endpoint_overrides_the_local_stack(stack_file: Path, named: dict[str, str]) -> None:
+def test_a_stage_or_endpoint_option_overrides_the_local_stack(stack_file: Path, named: dict[str, str]) -> None:
     assert connection.settings_of_local_stack({"CAUSEWAY_STACK_FILE": str(stack_file), **named}) == {}
 
 
@@ -1291,7 +1293,7 @@ def test_an_operator_command_without_a_running_stack_prints_the_error_as_json(tm
     assert json.loads(result.stdout)["error"].startswith("no local stack is running")
 
 
-def test_a_missing_operator_setting_is_reported_in_one_sentence() -> None:
+def test_a_missing_operator_setting_is_reported_as_a_one_line_error_message() -> None:
     result = as_a_process("banks", "list", STAGE="dev")
 
     assert (result.returncode, result.stdout) == (1, "")
@@ -1307,7 +1309,7 @@ def test_an_operator_command_with_aws_credentials_and_no_stage_exits_with_1(stac
     )
 
 
-def test_a_local_stack_that_does_not_respond_is_reported_in_one_sentence(stack_file: Path) -> None:
+def test_a_local_stack_that_does_not_respond_is_reported_as_a_one_line_error_message(stack_file: Path) -> None:
     result = as_a_process("keys", "show", CAUSEWAY_STACK_FILE=str(stack_file), AWS_MAX_ATTEMPTS="1")
 
     assert result.returncode == 1

@@ -68,7 +68,7 @@ def test_the_audit_trail_lists_every_changing_command_with_the_author(causeway: 
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
 
 
-def test_the_audit_trail_records_only_options_given_on_the_command_line(causeway: Causeway, tmp_path: Path) -> None:
+def test_the_audit_trail_records_only_explicit_command_line_options(causeway: Causeway, tmp_path: Path) -> None:
     bank = ["DEUTDEFF", "--name", "Example", "--country", "DE", "--api-version", "2", "--signature-optional"]
     run("banks", "add", *bank, "--domain", "https://b.example", "--authorization-url", "https://b.example/consent")
     causeway.clock.advance(1)

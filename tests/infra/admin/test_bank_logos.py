@@ -57,7 +57,7 @@ def test_banks_logo_sets_replaces_and_removes_a_logo(causeway: Causeway, bic: st
     assert done("banks", "show", bic)["bank"]["logo"] is None
 
 
-def test_an_unusable_logo_is_refused_in_one_sentence(bic: str, file: Path, tmp_path: Path) -> None:
+def test_an_unusable_bank_logo_is_rejected_with_a_one_line_error_message(bic: str, file: Path, tmp_path: Path) -> None:
     assert refused("banks", "logo", bic) == "name a file, or pass --remove"
     assert refused("banks", "logo", bic, str(file), "--remove") == "name a file, or pass --remove"
     assert refused("banks", "logo", bic, "--remove") == f"{bic} has no logo"

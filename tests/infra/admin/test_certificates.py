@@ -154,7 +154,7 @@ def test_certificates_block_needs_either_issuer_and_serial_number_or_a_file(whic
 
 @pytest.fixture
 def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Provide a stage that trusts the development CA."""
+    """Return a stage whose TPP and bank CA bundles contain the development CA."""
     ca = str(DevelopmentCa(tmp_path / "local" / "tls").file)
     causeway = shared_causeway.again(Settings.from_environment({"TPP_CA_BUNDLE": ca, "BANK_CA_BUNDLE": ca}))
     causeway.clock = ManualClock(datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""The clock commands call the running stack and report errors in one sentence."""
+"""Tests of the clock commands, which call the running stack. An error is printed as a one-line message."""
 
 import json
 from collections.abc import Iterator

@@ -82,7 +82,7 @@ def test_deliveries_list_filters_by_bank_client_state_and_time(causeway: Causewa
     assert lost in run("deliveries", "list").stdout
 
 
-def test_deliveries_of_a_programme_manager_are_listed_shown_and_resent(causeway: Causeway) -> None:
+def test_the_operator_lists_displays_and_resends_deliveries_of_a_programme_manager(causeway: Causeway) -> None:
     recorded(causeway)
     delivery_id = recorded_for_manager(causeway)
     causeway.hub.delivery.worker.attempt(delivery_id)  # its set-up has no Events URL
@@ -234,7 +234,9 @@ def test_resend_failed_queues_all_deliveries_that_failed_since_a_time(causeway: 
         (("resend", "nothing"), "no delivery has the id nothing"),
     ],
 )
-def test_invalid_delivery_arguments_are_rejected_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+def test_invalid_delivery_arguments_are_rejected_with_a_one_line_error_message(
+    arguments: tuple[str, ...], sentence: str
+) -> None:
     assert sentence in refused("deliveries", *arguments)
 
 

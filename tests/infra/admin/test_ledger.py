@@ -161,7 +161,7 @@ def test_ledger_verify_retries_reads_with_lost_responses(
         ledger_verification.prove_ledger(money.issuer.hub.store)
 
 
-def test_ledger_verify_reports_unavailable_storage_in_one_sentence(
+def test_ledger_verify_reports_a_lost_storage_response_as_a_one_line_error_message(
     money: Money, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object, **__: object) -> Any:
@@ -443,8 +443,8 @@ def test_ledger_verify_accepts_a_payment_settled_before_the_payment_record_is_re
     assert "batch_get" not in vars(store)
 
 
-def test_ledger_verify_accepts_a_movement_between_a_verified_and_an_unverified_account(money: Money) -> None:
-    """One account is verified before the movement, and the other account afterwards."""
+def test_ledger_verify_reports_no_mismatch_for_a_transfer_during_the_verification(money: Money) -> None:
+    """Money moves between two accounts after the first account is verified and before the second is verified."""
     proved: list[str] = []
 
     def look(store: Store, account: Item, *more: Any) -> Any:

@@ -98,7 +98,7 @@ def test_a_repeated_erasure_of_a_psu_reports_that_no_data_was_left(causeway: Cau
     assert run("retention", "erase-psu", consent_id).stdout.startswith("Nothing was left to remove.\n")
 
 
-def test_erase_holder_prints_removed_and_kept_data_line_by_line(causeway: Causeway) -> None:
+def test_erase_holder_prints_one_line_for_each_kind_of_erased_or_retained_data(causeway: Causeway) -> None:
     _, holder_id, _ = ended_holder(causeway)
 
     lines = run("retention", "erase-holder", str(holder_id)).stdout.splitlines()
@@ -112,7 +112,7 @@ def test_erase_holder_prints_removed_and_kept_data_line_by_line(causeway: Causew
     assert [line for line in lines if len(line) > 120] == []
 
 
-def test_erase_psu_lists_the_kept_data_with_reasons(causeway: Causeway) -> None:
+def test_erase_psu_lists_the_retained_data_with_reasons(causeway: Causeway) -> None:
     consent_id = causeway.tpp.tokens(1)["consent_id"]
     done("consents", "revoke", consent_id)
 
@@ -255,7 +255,7 @@ def test_erase_holder_accepts_a_holder_without_accounts(causeway: Causeway) -> N
     assert issuer.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
-def test_erase_holder_keeps_the_data_required_by_law(causeway: Causeway) -> None:
+def test_erase_holder_retains_the_data_required_by_law(causeway: Causeway) -> None:
     issuer, holder_id, card_id = ended_holder(causeway)
     before = issuer.data("getHolder", holder_id=holder_id)
 

@@ -61,7 +61,7 @@ def test_statistics_command_help_shows_an_example_and_the_json_option(command: s
     assert command in run("statistics", "--help").stdout
 
 
-def test_statistics_ingest_records_due_days_and_lists_missing_reports() -> None:
+def test_statistics_ingest_records_pending_days_and_lists_missing_reports() -> None:
     first, again = done("statistics", "ingest"), done("statistics", "ingest")
 
     missing = [{"bic": BETA, "day": "2026-03-03"}]
@@ -122,7 +122,9 @@ def test_statistics_ingest_includes_the_last_days_of_a_removed_bank(measured: Ca
         (["--bank", ""], "bic must not be empty"),
     ],
 )
-def test_statistics_ingest_refuses_invalid_days_in_one_sentence(options: list[str], sentence: str) -> None:
+def test_statistics_ingest_rejects_invalid_days_with_a_one_line_error_message(
+    options: list[str], sentence: str
+) -> None:
     assert refused("statistics", "ingest", *options) == sentence
 
 
@@ -153,7 +155,7 @@ def test_statistics_commands_return_an_empty_list_for_a_bank_without_records() -
     assert done("statistics", "export", "--from", "2026-03-02", "--bank", BETA)["days"] == []
 
 
-def test_statistics_ingest_reports_unavailable_storage_in_one_sentence(causeway: Causeway) -> None:
+def test_statistics_ingest_reports_unavailable_storage_as_a_one_line_error_message(causeway: Causeway) -> None:
     with causeway.storage_gone("put"):
         assert refused("statistics", "ingest") == "DynamoDB cannot be reached"
 

@@ -228,7 +228,7 @@ def test_trace_of_an_unknown_request_names_the_searched_log(connected: Path) -> 
     )
 
 
-def test_trace_refuses_an_invalid_id_in_one_sentence() -> None:
+def test_trace_rejects_an_invalid_id_with_a_one_line_error_message() -> None:
     assert refused("trace", "nothing") == ("nothing is neither the id of a request (a UUID) nor of a stored delivery")
 
 

@@ -65,7 +65,9 @@ class AcceptsAnyToken(SmallBank):
 
 
 class FindsTokens(SmallBank):
-    """A bank that accepts a token if ``is_like`` returns true for the given token and the token of any consent."""
+    """A faulty bank that compares access tokens loosely. ``is_like`` decides whether a token matches the token of a
+    consent.
+    """
 
     def is_like(self, given: str, token: str) -> bool:
         raise NotImplementedError

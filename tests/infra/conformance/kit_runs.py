@@ -43,7 +43,9 @@ from tests.kit.time import PATIENCE_SECONDS
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
-"""The time limits of the kit. A report or an arrival comes before the PSU has decided, or does not come at all."""
+"""The time limits of the conformance kit, in seconds. The limits for status reports and browser arrivals are short,
+because the test bank responds immediately or never.
+"""
 
 
 class InstantPsu:

@@ -1,4 +1,4 @@
-"""The conformance kit masks secrets in every notation and in every report."""
+"""Tests that the conformance kit masks secrets in all reports, also if a secret is encoded."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Skip reasons name the failed check, and the conformance kit does not wait for calls that cannot arrive."""
+"""Tests of skipped checks: the reason names the failed check, and the kit does not wait for impossible calls."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""The alternative JSON notation of a valid request is equivalent and differs from re-serialised JSON."""
+"""Tests of request bodies in an unusual JSON format, for example with escaped characters. The bodies have the same
+content.
+"""
 
 import json
 from decimal import Decimal
@@ -18,7 +20,7 @@ MEMBERS = {
 }
 
 
-def test_the_alternative_notation_preserves_json_members_and_exact_amounts() -> None:
+def test_the_unusual_json_format_preserves_members_and_exact_amounts() -> None:
     body = respell(MEMBERS)
     read = jsontext.loads(body)
 
@@ -33,7 +35,7 @@ def test_the_alternative_notation_preserves_json_members_and_exact_amounts() -> 
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 @pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_re_serialised_json_differs_from_the_alternative_notation(
+def test_re_serialised_json_differs_from_the_unusual_json_format(
     separators: tuple[str, str], ensure_ascii: bool
 ) -> None:
     body = respell(MEMBERS).decode()
@@ -43,5 +45,5 @@ def test_re_serialised_json_differs_from_the_alternative_notation(
     assert all(part in body for part in ("1.10", "\\u005a", "\\/"))
 
 
-def test_an_amount_with_leading_zeros_remains_text_in_the_alternative_notation() -> None:
+def test_an_amount_with_leading_zeros_remains_a_string_in_the_unusual_json_format() -> None:
     assert jsontext.loads(respell({"amount": "007.00"})) == {"amount": "007.00"}

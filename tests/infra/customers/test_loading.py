@@ -49,7 +49,7 @@ def test_a_customer_load_writes_only_to_the_banks_in_the_file(one: SingleBank) -
     assert {row["bank"] for row in rows(one)} == {"two"}
 
 
-def test_a_customer_deletion_deletes_all_given_customers_or_none(one: SingleBank) -> None:
+def test_a_customer_deletion_deletes_either_all_listed_customers_or_none(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
     with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
         loading.delete(one, ["noor", "ada", "nobody"])

@@ -21,8 +21,8 @@ RENDERED = "chalicelib/website/rendered/openapi/tpp.json"
 
 
 class Chalice:
-    """A fake Chalice command that prints ``said``, writes the files ``wrote``, returns an exit code, and records the
-    calls.
+    """A fake Chalice command that records its calls. The command prints ``said``, writes the files in ``wrote`` and
+    returns the exit code ``code``.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ def test_the_project_copy_has_only_application_files_and_is_removed(chalice: Cha
     assert not project.exists()
 
 
-def test_chalice_build_and_deployment_files_are_kept_in_the_project(
+def test_chalice_build_and_deployment_files_are_stored_in_the_original_project(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
     with chalice_command.project_copy() as project:

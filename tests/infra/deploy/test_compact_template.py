@@ -87,7 +87,7 @@ def test_compact_template_alarms_without_a_topic_have_no_actions() -> None:
     assert small["Conditions"] == {}
 
 
-def test_compacting_does_not_change_the_given_template() -> None:
+def test_compacting_a_template_does_not_change_the_original_template() -> None:
     whole = template.load()
     template.compact(whole, "dev", **CHOSEN)
 

@@ -108,7 +108,7 @@ def test_the_most_specific_reserved_concurrency_applies() -> None:
     assert "settle" not in reservations(of_file, "prod")
 
 
-def test_configure_keeps_reserved_concurrency() -> None:
+def test_configure_does_not_change_reserved_concurrency() -> None:
     committed = json.loads(functions.CONFIG.read_text("utf-8"))
     committed["lambda_functions"]["api_handler"] = {"reserved_concurrency": 500}
     committed["lambda_functions"]["sweep"]["reserved_concurrency"] = 1

@@ -305,7 +305,7 @@ def test_deploy_updates_resources_prints_outputs_and_deploys_the_application(
     ("exists", "options", "topic"),
     [(True, [], "arn:before"), (False, [], ""), (True, ["--alarm-topic", ""], ""), (True, ["--alarm-topic", "t"], "t")],
 )
-def test_deploy_without_a_topic_option_keeps_the_alarm_topic(
+def test_deploy_without_a_topic_option_does_not_change_the_alarm_topic(
     cloud_formation: CloudFormation, exists: bool, options: list[str], topic: str
 ) -> None:
     cloud_formation.exists = exists
@@ -322,7 +322,7 @@ def test_deploy_without_a_topic_option_keeps_the_alarm_topic(
     ("before", "options", "own"),
     [("false", [], False), ("true", [], True), ("false", ["true"], True), ("true", ["false"], False)],
 )
-def test_deploy_without_a_storage_key_option_keeps_the_storage_key_setting(
+def test_deploy_without_a_storage_key_option_does_not_change_the_storage_key_setting(
     cloud_formation: CloudFormation, before: str, options: list[str], own: bool
 ) -> None:
     cloud_formation.exists = True
@@ -448,7 +448,7 @@ def test_an_application_is_not_deployed_without_the_required_resources(
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_failed_application_deployment_is_reported_in_one_sentence(
+def test_a_failed_application_deployment_is_reported_as_a_one_line_error_message(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.exists = True
@@ -459,7 +459,7 @@ def test_a_failed_application_deployment_is_reported_in_one_sentence(
 
 
 @pytest.mark.parametrize("refusal", ["", "ResourceAlreadyExistsException"])
-def test_keep_log_sets_the_retention_of_the_api_log(refusal: str) -> None:
+def test_the_keep_log_function_sets_the_retention_of_the_api_log_group(refusal: str) -> None:
     client = Logs(refusal)
     deploy.keep_log(client, "prod")
 
@@ -489,7 +489,7 @@ def test_deploy_with_a_placeholder_url_changes_nothing(
 
 
 @pytest.mark.usefixtures("finished")
-def test_a_failed_deployment_is_reported_in_one_sentence(
+def test_a_failed_deployment_is_reported_as_a_one_line_error_message(
     cloud_formation: CloudFormation, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.refused = "no"

@@ -70,7 +70,7 @@ def test_the_no_value_reference_removes_the_member(small: dict[str, Any]) -> Non
     assert "Notes" not in Template(small, Stage="dev").resources(template.TABLE)["Table"]
 
 
-def test_attributes_known_only_after_deployment_are_kept(small: dict[str, Any]) -> None:
+def test_resource_attributes_that_exist_only_after_deployment_are_not_resolved(small: dict[str, Any]) -> None:
     assert Template(small, Stage="dev").resources(template.TABLE)["Table"]["Key"] == {"Fn::GetAtt": ["Key", "Arn"]}
 
 

@@ -83,7 +83,7 @@ def test_only_banks_with_mandatory_reports_have_synthetic_reports() -> None:
         assert 0 < each.report_received_at - hours_of(each.day)[0] - DAY_SECONDS < 3600
 
 
-def test_synthetic_days_are_stored_only_for_given_banks(causeway: Causeway) -> None:
+def test_synthetic_statistics_are_stored_only_for_the_specified_banks(causeway: Causeway) -> None:
     store_made_up_days(causeway.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
 
     assert stored(causeway) == []

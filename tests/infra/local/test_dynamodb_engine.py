@@ -54,7 +54,7 @@ def test_an_engine_that_fails_to_start_is_reported_with_the_reason() -> None:
     assert engine.has_ended()
 
 
-def test_unreadable_engine_data_is_kept_and_the_path_is_reported(tmp_path: Path) -> None:
+def test_unreadable_engine_data_is_not_deleted_and_its_path_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "data" / "tables"
     file.parent.mkdir()
     file.write_text("damaged")

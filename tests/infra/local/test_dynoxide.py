@@ -80,7 +80,7 @@ def test_install_builds_the_tested_dynoxide_version_once(
     ],
     ids=["no cargo", "a build that fails", "installed where the PATH does not lead"],
 )
-def test_a_failed_dynoxide_installation_is_reported_in_one_sentence(
+def test_a_failed_dynoxide_installation_is_reported_with_the_reason(
     program: Install, capsys: pytest.CaptureFixture[str], cargo: str | None, said: str
 ) -> None:
     if cargo:
@@ -92,7 +92,7 @@ def test_a_failed_dynoxide_installation_is_reported_in_one_sentence(
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(DYNAMODB_ENGINE != "dynoxide", reason="`make test-dynoxide` has it")
-def test_a_damaged_dynoxide_file_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_damaged_dynoxide_file_is_rejected_and_not_deleted(tmp_path: Path) -> None:
     file = tmp_path / "data" / "dynoxide.sqlite3"
     file.parent.mkdir()
     file.write_text("this is not a database")

@@ -96,7 +96,7 @@ def write_tokens(emulators: Emulators) -> None:
 
 
 def age_tokens(path: Path) -> None:
-    """Set the age of the token ``kept`` to five minutes, and of other tokens to eleven minutes."""
+    """Set the age of the transaction token ``kept`` to five minutes and of all other tokens to eleven minutes."""
     with sqlite3.connect(path) as file:
         for token, (digest, at) in token_rows(file).items():
             earlier = json.dumps([digest, at - (5 if token == "kept" else 11) * 60])
@@ -227,7 +227,7 @@ def test_a_table_with_a_different_key_is_refused_with_a_remedy(killed: Killed) -
 
 
 @pytest.mark.parametrize("damage", [b"this is no database", b"SQLite format 3\x00" + bytes(200)])
-def test_a_damaged_state_file_is_kept_and_refused_with_a_remedy(damage: bytes, tmp_path: Path) -> None:
+def test_a_damaged_state_file_is_rejected_with_a_remedy_and_not_deleted(damage: bytes, tmp_path: Path) -> None:
     path = tmp_path / "emulator.sqlite3"
     path.write_bytes(damage)
 
@@ -246,7 +246,7 @@ def test_a_state_file_of_a_later_release_is_refused_with_a_remedy(tmp_path: Path
         EmulatorState(path)
 
 
-def test_a_transaction_token_is_kept_for_ten_minutes(killed: Killed) -> None:
+def test_a_transaction_token_is_stored_for_ten_minutes(killed: Killed) -> None:
     with sqlite3.connect(killed.folder / "emulator.sqlite3") as file:
         before = token_rows(file)
     killed.again.make_table("transactions")
@@ -277,7 +277,7 @@ def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
             yield number
 
 
-def test_a_full_disk_ends_the_emulator_and_keeps_confirmed_transactions(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_emulator_without_loss_of_confirmed_transactions(tmp_path: Path) -> None:
     with on_file(tmp_path / "emulator.sqlite3") as emulators:
         confirmed = [*confirmed_transactions(emulators.start(largest_file=256))]
         assert emulators.child is not None
@@ -292,7 +292,7 @@ def test_a_full_disk_ends_the_emulator_and_keeps_confirmed_transactions(tmp_path
     assert said.endswith("and keeps what was confirmed until now: make room on the disk, and start again")
 
 
-def test_a_full_disk_at_start_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_a_full_disk_at_emulator_start_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with on_file(tmp_path / "emulator.sqlite3") as emulators:
         said = emulators.start(largest_file=1).url
 

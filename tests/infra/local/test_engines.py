@@ -86,7 +86,9 @@ def test_a_stack_without_settings_uses_the_emulator_with_local_credentials(
     assert len(commands) == 1
 
 
-def test_a_given_endpoint_is_used_with_the_given_credentials(tmp_path: Path, commands: list[list[str]]) -> None:
+def test_a_configured_endpoint_is_used_with_the_configured_credentials(
+    tmp_path: Path, commands: list[list[str]]
+) -> None:
     own = {"AWS_ACCESS_KEY_ID": "own", "AWS_SECRET_ACCESS_KEY": "own", "RESOURCE_PREFIX": "causeway-local-4711"}
     environ = {"AWS_ENDPOINT_URL": "http://elsewhere:4566", **own}
     with started_on(environ, "emulator", tmp_path) as started:
@@ -119,7 +121,7 @@ def test_the_localstack_setting_selects_the_localstack_endpoint(tmp_path: Path, 
         ("emulator", {"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8001"}, "http-127-0-0-1-8001"),
     ],
 )
-def test_every_engine_keeps_its_data_in_a_separate_folder(
+def test_every_database_engine_stores_data_in_a_separate_folder(
     engine: str, environ: dict[str, str], folder: str, tmp_path: Path, commands: list[list[str]]
 ) -> None:
     with started_on(environ, engine, tmp_path) as started:
@@ -148,12 +150,12 @@ def test_the_fresh_option_removes_only_the_data_of_the_selected_engine(tmp_path:
     assert len([*(tmp_path / "dynamodb").iterdir()]) == 3
 
 
-def test_the_fresh_option_at_a_given_endpoint_is_rejected(tmp_path: Path) -> None:
+def test_the_fresh_option_is_rejected_at_an_external_endpoint(tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="FRESH=1 removes the data of this stack's own engines"):
         Engines({"AWS_ENDPOINT_URL": "http://elsewhere"}, "emulator", tmp_path, fresh=True)
 
 
-def test_tables_of_an_earlier_version_without_keys_are_refused_and_kept(tmp_path: Path) -> None:
+def test_tables_of_an_earlier_version_without_keys_are_rejected_and_not_deleted(tmp_path: Path) -> None:
     (tmp_path / "dynamodb").mkdir()
     (tmp_path / "dynamodb" / "shared-local-instance.db").write_text("tables of an earlier version")
 
@@ -215,7 +217,7 @@ def test_an_installed_dynoxide_of_the_tested_version_is_selected(monkeypatch: py
     "environ",
     [{"LOCALSTACK": "1"}, {"AWS_ENDPOINT_URL": "http://elsewhere"}, {"AWS_ENDPOINT_URL_DYNAMODB": "http://elsewhere"}],
 )
-def test_a_given_engine_or_endpoint_takes_precedence_over_dynoxide(
+def test_a_configured_engine_or_endpoint_takes_precedence_over_dynoxide(
     monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
 ) -> None:
     installed(monkeypatch, dynoxide.VERSION)

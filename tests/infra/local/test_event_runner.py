@@ -128,7 +128,7 @@ def test_consumers_run_until_stopped(application: Chalice, seen: list[Any]) -> N
     assert seen == []
 
 
-def test_a_schedule_runs_when_due(application: Chalice) -> None:
+def test_a_schedule_runs_at_its_due_time(application: Chalice) -> None:
     times = iter([NOW, NOW + timedelta(seconds=60)])
     ran = threading.Event()
     application.handler_map["tick"] = lambda event, context: ran.set()
@@ -210,7 +210,7 @@ def test_the_consumers_and_schedules_of_the_application_are_found() -> None:
     ("expression", "seconds"),
     [("rate(1 minute)", 60), ("rate(5 minutes)", 300), ("rate(2 hours)", 7200), ("rate(1 day)", 86400)],
 )
-def test_a_rate_is_due_one_period_after_the_start(expression: str, seconds: int) -> None:
+def test_a_rate_schedule_first_runs_one_period_after_the_start(expression: str, seconds: int) -> None:
     assert parse_schedule(expression).after(MONDAY) == MONDAY + timedelta(seconds=seconds)
 
 
@@ -228,7 +228,7 @@ def test_a_rate_is_due_one_period_after_the_start(expression: str, seconds: int)
         ("cron(0 0 1 1 ? 2027-2028)", datetime(2027, 1, 1, 0, 0, tzinfo=UTC)),
     ],
 )
-def test_a_cron_expression_is_due_when_all_fields_match(expression: str, due: datetime) -> None:
+def test_a_cron_schedule_runs_when_all_fields_of_the_expression_match(expression: str, due: datetime) -> None:
     assert parse_schedule(expression).after(MONDAY) == due
 
 
@@ -253,6 +253,6 @@ def test_expressions_invalid_for_eventbridge_are_refused(expression: str) -> Non
         parse_schedule(expression)
 
 
-def test_a_cron_expression_that_is_never_due_is_refused() -> None:
+def test_a_cron_expression_that_never_matches_is_rejected() -> None:
     with pytest.raises(InvalidSchedule, match="not due"):
         parse_schedule("cron(0 0 30 2 ? *)").after(MONDAY)

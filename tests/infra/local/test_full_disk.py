@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 LARGEST_FILE = 8 * 1024
-"""The file size limit in KiB. A new stack needs about half of this size."""
+"""The maximum file size in KiB with which the test simulates a full disk. A new stack needs about half of this size."""
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
@@ -48,7 +48,7 @@ def fill_the_disk(content: dict[str, Any]) -> None:
             dynamodb.put_item(TableName="causeway-local-idempotency", Item=item)
 
 
-def test_a_full_disk_ends_a_stack_with_one_sentence_and_keeps_the_ledger_consistent(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_stack_with_an_error_message_and_a_consistent_ledger(tmp_path: Path) -> None:
     process, content = start(tmp_path)
     try:
         fill_the_disk(content)

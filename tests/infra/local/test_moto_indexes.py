@@ -23,7 +23,7 @@ writes = st.tuples(kinds, owners, parts.filter(bool), st.none() | shards, times)
 
 
 def table(range_key: bool) -> Any:
-    """Return an empty table with two indexes: ``due`` with the time as sort key, and ``shard`` without a sort key."""
+    """Return an empty table with two indexes: ``due`` with a time as sort key, and ``shard`` without a sort key."""
     moto_patches.patch_moto()
     own = [("owner", "HASH"), ("part", "RANGE")][: 2 if range_key else 1]
     indexes = {"due": [("shard", "HASH"), ("at", "RANGE")], "shard": [("shard", "HASH")]}

@@ -84,7 +84,7 @@ def test_the_local_template_fits_into_one_call_with_any_prefix(
     }, "alarms are of deployed stages; another type needs a call for the emulator in infra/local/resources.py, too"
 
 
-def test_removing_a_stack_keeps_the_resources_of_a_second_stack_at_the_endpoint(
+def test_removing_a_stack_does_not_remove_resources_of_a_second_stack_at_the_endpoint(
     emulators: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])

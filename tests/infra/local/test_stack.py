@@ -41,7 +41,7 @@ def run(*options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_port_in_use_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_as_a_one_line_error_message(tmp_path: Path) -> None:
     with take_port(0) as taken:
         port = taken.getsockname()[1]
         result = run("--port", str(port), "--stack-file", str(tmp_path / "stack.json"))
@@ -60,7 +60,7 @@ def test_a_port_in_use_is_reported_in_one_sentence(tmp_path: Path) -> None:
         (("--stack-file", "infra"), f"{ROOT / 'infra'} is not a file that can be replaced"),
     ],
 )
-def test_an_invalid_setting_is_reported_in_one_sentence(
+def test_an_invalid_setting_is_reported_as_a_one_line_error_message(
     tmp_path: Path, options: tuple[str, ...], sentence: str
 ) -> None:
     result = run("--port", "0", "--stack-file", str(tmp_path / "stack.json"), *options)
@@ -71,7 +71,7 @@ def test_an_invalid_setting_is_reported_in_one_sentence(
 
 
 @pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
-def test_a_second_stack_is_refused_and_keeps_the_file_of_the_first(tmp_path: Path, engine: str) -> None:
+def test_a_second_stack_is_rejected_and_does_not_overwrite_the_first_stack_file(tmp_path: Path, engine: str) -> None:
     file = tmp_path / "stack.json"
     with stack_health() as first:
         stackfile.write(file, {**first, "base_url": "http://127.0.0.1:8000"})
@@ -102,7 +102,9 @@ class Killed:
 
 @dataclass(frozen=True)
 class Returned:
-    """A killed stack, the data that the restarted stack kept, and the end of the restarted stack during a request."""
+    """The results of a test that kills and restarts a stack: the stored data after the restart, and the response and
+    exit code when the restarted stack ends during a request.
+    """
 
     killed: Killed
     content: dict[str, Any]
@@ -247,7 +249,7 @@ def test_an_invalid_engine_is_reported_before_a_running_stack(tmp_path: Path) ->
         assert run("--stack-file", str(file), "--engine", "x").stderr.startswith("causeway: ENGINE must be one of")
 
 
-def test_an_unreachable_endpoint_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_an_unreachable_endpoint_is_reported_as_a_one_line_error_message(tmp_path: Path) -> None:
     with take_port(0) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
     command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
@@ -442,7 +444,7 @@ def test_tls_is_enabled_by_an_option_or_an_environment_variable(
 
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENGINE, reason="DynamoDB Local takes part in `make test-dynamodb`")
-def test_a_restarted_stack_keeps_user_keys_and_credentials(tmp_path: Path) -> None:
+def test_a_restarted_stack_has_the_same_user_keys_and_credentials(tmp_path: Path) -> None:
     with run_stack(environ=CLEAN, engine="dynamodb-local", folder=tmp_path) as content:
         before = _kept(content)
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
@@ -470,7 +472,7 @@ def test_fresh_data_is_enabled_by_an_option_or_an_environment_variable(
 
 
 def _kept(content: dict[str, Any]) -> Kept:
-    """Return the data of a running stack that a restart must keep. The call decrypts encrypted values."""
+    """Return the data of a running stack that must be unchanged after a restart. The calls decrypt stored values."""
     base = content["base_url"]
     public_key = requests.get(f"{base}/bank/public_key", timeout=PATIENCE_SECONDS).text
     authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}

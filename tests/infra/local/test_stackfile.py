@@ -83,7 +83,7 @@ def test_the_point_at_stack_function_replaces_all_aws_environment_variables() ->
     assert environ == {"HOME": "/home/ada", **MADE_UP}
 
 
-def test_the_point_at_stack_function_keeps_credentials_if_the_stack_has_no_credentials() -> None:
+def test_point_at_stack_preserves_the_aws_profile_if_the_stack_has_no_credentials() -> None:
     environ = {"AWS_PROFILE": "emulator"}
     stackfile.point_at_stack(environ, {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
 

@@ -160,7 +160,7 @@ def read_start(pem: str) -> datetime:
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
 @pytest.mark.parametrize("variable", BUNDLES)
-def test_an_unusable_ca_bundle_is_reported_in_one_sentence(
+def test_an_unusable_ca_bundle_raises_tls_failed_with_the_path_and_the_reason(
     tmp_path: Path, variable: str, content: str | None, reason: str
 ) -> None:
     if content:

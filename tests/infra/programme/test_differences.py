@@ -1,4 +1,6 @@
-"""Load reports list changed entries of groups and rates. Unchanged entries keep their modification time."""
+"""Tests of load reports, which list changed entries of groups and rates. Unchanged entries have the same modification
+time as before.
+"""
 
 import pytest
 
@@ -22,7 +24,7 @@ def times(causeway: Causeway, content: Content) -> tuple[dict[str, int], dict[in
     return fees, {entry.id: entry.updated_at - now for entry in found.limit_groups[1].entries}
 
 
-def test_an_unchanged_entry_of_a_group_keeps_the_modification_time(causeway: Causeway, small: Content) -> None:
+def test_the_modification_time_of_an_unchanged_group_entry_is_not_updated(causeway: Causeway, small: Content) -> None:
     first, second = fee("ATM", title="First"), fee("ATM", title="Second", percent="0.5")
     loaded(causeway.hub, with_entries(small, [first, second, fee("CARD", title="Card")], [limit(1), limit(2)]))
     causeway.clock.advance(50)
@@ -63,9 +65,7 @@ def test_the_difference_of_a_group_lists_the_changed_entries(causeway: Causeway,
     assert causeway.hub.cards.programmes.set_up(small["id"]).used == {("fee_group", 1), ("limit_group", 1)}
 
 
-def test_an_unchanged_rule_keeps_the_modification_time_and_each_change_is_listed(
-    causeway: Causeway, small: Content
-) -> None:
+def test_a_load_lists_changed_rules_and_updates_no_time_of_unchanged_rules(causeway: Causeway, small: Content) -> None:
     def with_rules(*rules: Content) -> Content:
         return small | {"risk_groups": [{"id": 1, "name": "Risk", "rules": [*rules]}]}
 

@@ -28,7 +28,7 @@ def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
 
 
 def of_small(**members: Any) -> tuple[str, ...]:
-    """Return the errors of a small programme file with the given members."""
+    """Return the validation errors of a small programme file that contains the given members."""
     return faults(written(manager(**members)))
 
 
@@ -253,7 +253,7 @@ def test_an_invalid_exchange_rate_is_refused(rates: list[Content], said: str) ->
     assert found.startswith(f"programme_managers.0.exchange_rates.{said}")
 
 
-def test_an_exchange_rate_keeps_all_digits_with_and_without_quotes() -> None:
+def test_an_exchange_rate_with_or_without_quotes_is_read_without_loss_of_digits() -> None:
     for spelled in ("0.861200000", "'0.861200000'"):
         text = written(manager()).replace("'0.86'", spelled)
         assert str(file.read_programmes(text, "local")[0].catalogue.rates[978, 826].base) == "0.861200000"

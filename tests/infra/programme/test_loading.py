@@ -105,7 +105,7 @@ def test_planning_a_programme_load_changes_nothing(causeway: Causeway, small: Co
     assert stored_rows(causeway, small) == before
 
 
-def test_a_programme_load_keeps_managers_that_are_not_in_the_file(causeway: Causeway, small: Content) -> None:
+def test_loading_a_programme_file_does_not_change_managers_outside_the_file(causeway: Causeway, small: Content) -> None:
     before = stored_rows(causeway, small)
     loaded(causeway.hub, manager())
 
@@ -194,7 +194,7 @@ def test_a_region_is_removed_together_with_the_entries_that_refer_to_it(causeway
     assert (found.regions, found.fee_groups[1].entries) == ({}, ())
 
 
-def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway, small: Content) -> None:
+def test_an_entry_that_is_first_used_just_before_its_removal_is_not_removed(causeway: Causeway, small: Content) -> None:
     """The tests of the package ``programmes`` cover a first use immediately after the removal."""
     before = stored_rows(causeway, small)
     with (
@@ -207,7 +207,9 @@ def test_a_first_use_just_before_the_removal_keeps_the_entry(causeway: Causeway,
     assert [name for name, row in after.items() if row != before[name]] == [f"manager#{small['id']} design#2"]
 
 
-def test_a_first_use_just_before_a_type_change_keeps_the_limit_group(causeway: Causeway, small: Content) -> None:
+def test_a_limit_group_that_is_first_used_just_before_a_type_change_is_not_changed(
+    causeway: Causeway, small: Content
+) -> None:
     small["limit_groups"].append({"id": 9, "name": "Spare", "limit_type": 3})
     loaded(causeway.hub, small)
     wanted = small | {"limit_groups": [*small["limit_groups"][:-1], {"id": 9, "name": "Spare", "limit_type": 1}]}

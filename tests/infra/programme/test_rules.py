@@ -321,7 +321,7 @@ def test_an_events_url_follows_the_rules_of_client_urls(url: str, stage: Any, sa
 
 
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_private_events_urls_in_any_notation_are_refused_outside_the_local_stage(host: str) -> None:
+def test_private_events_urls_in_any_ip_address_format_are_rejected_outside_the_local_stage(host: str) -> None:
     with pytest.raises(InvalidProgramme, match=r"events_url (must|is not a valid URL)"):
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 

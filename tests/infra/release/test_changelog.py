@@ -31,7 +31,7 @@ def test_a_release_renames_the_next_version_section_and_adds_an_empty_section() 
     )
 
 
-def test_a_release_without_changes_is_refused_unless_a_text_is_given() -> None:
+def test_a_release_without_changes_requires_a_changelog_text() -> None:
     released = changelog.release(TEXT, "1.1.0", DAY)
 
     assert changelog.next_version(released) == ""

@@ -108,7 +108,7 @@ def test_concurrent_updates_render_only_once(root: Path) -> None:
     assert files_of(root) == TEXTS
 
 
-def test_a_failed_rendering_keeps_the_old_files(root: Path) -> None:
+def test_a_failed_rendering_does_not_change_the_old_files(root: Path) -> None:
     update(lambda: TEXTS, root, folder_of(root))
     (root / "docs" / "tour.md").write_text("# Changed", "utf-8")
 

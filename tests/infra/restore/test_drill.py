@@ -169,11 +169,10 @@ MENDING = frozenset(check.name for check in CHECKS if check.mends)
 
 @dataclass(frozen=True)
 class Harmless:
-    """A data loss that ``doctor`` does not report.
+    """A tolerated data loss that the ``doctor`` command does not report.
 
-    The data loss is harmless if the writes contained only ``written`` items. Additionally, only ``lost`` items are
-    missing,
-    or only ``kept`` items remain.
+    A loss is tolerated if two conditions hold. The interrupted operation wrote only items of the kinds ``written``. All
+    lost items are of the kinds ``lost``, or all remaining items are of the kinds ``kept``.
     """
 
     reason: str

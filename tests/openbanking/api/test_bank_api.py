@@ -71,7 +71,7 @@ CALLBACKS = {
 
 
 @pytest.mark.parametrize(("callback", "beginning"), CALLBACKS.values(), ids=CALLBACKS)
-def test_callback_redirect_keeps_the_query_of_the_registered_url(
+def test_callback_redirect_preserves_the_query_of_the_registered_url(
     causeway: Causeway, callback: str, beginning: str
 ) -> None:
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
@@ -441,7 +441,7 @@ def test_cancel_url_without_a_reason_redirects_with_access_denied(causeway: Caus
 
 
 @VERSIONS
-def test_cancel_url_after_consent_redirects_and_keeps_the_code_valid(causeway: Causeway, version: int) -> None:
+def test_cancel_url_after_consent_redirects_and_does_not_invalidate_the_code(causeway: Causeway, version: int) -> None:
     asked = causeway.tpp.authorize(version)
     path = cancel_path(causeway, version, asked["redirect_url"])
     saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))

@@ -59,8 +59,8 @@ class Instances:
         self.write_counters()
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
-        """Advance the clock by the write interval, and let the given instances (by default all) write their counters in
-        order.
+        """Advance the clock by the write interval. Let each given instance, or by default all instances, write its
+        counters.
 
         An instance writes its counters during a read from another bank.
         """
@@ -128,7 +128,7 @@ def test_instance_reads_open_downtimes_when_it_writes_its_counters(instances: In
     assert instances.sent == before + 2
 
 
-def test_successful_probe_closes_the_downtime_at_once(instances: Instances) -> None:
+def test_a_successful_probe_ends_the_recorded_bank_downtime(instances: Instances) -> None:
     instances.go_down()
 
     assert instances.ask(1).status == 200
@@ -227,7 +227,7 @@ def test_number_of_calls_that_a_circuit_admits_is_zero_one_or_unlimited(causeway
 
 
 def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: pytest.CaptureFixture[str]) -> None:
-    """The repeated count of openings keeps the alarm active while the bank is down."""
+    """A failed probe emits the ``CircuitOpened`` metric again, so that the alarm remains active during the outage."""
     instances.go_down()
     capsys.readouterr()
 

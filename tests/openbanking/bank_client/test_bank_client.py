@@ -173,7 +173,7 @@ def test_bank_failure_has_the_status_of_the_bank_response(causeway: Causeway) ->
     assert status_after(NotReached("no connection could be made")) is None
 
 
-def test_redacted_bank_failure_keeps_its_other_fields(causeway: Causeway) -> None:
+def test_redacting_secrets_in_a_bank_failure_changes_only_the_detail(causeway: Causeway) -> None:
     failure = BankFailed("secret", "refused", authorize_again=True, status=503, retry_after=7)
     outgoing = PreparedRequest("ALPHGB21", "/a", "http://a", b"", {"X-Api-Key": "secret", "X-Auth-Token": "token"})
 

@@ -22,7 +22,7 @@ def test_caller_is_responsible_for_a_plain_refusal_and_the_bank_for_other_failur
     assert failure.responsible == blamed
 
 
-def test_failure_with_a_new_detail_keeps_its_other_fields() -> None:
+def test_replacing_the_detail_of_a_bank_failure_does_not_change_other_fields() -> None:
     failure = BankFailed(
         "a secret", "refused", authorize_again=True, quoted=True, broken=True, status=503, retry_after=7, not_asked=True
     )

@@ -96,7 +96,7 @@ UNKNOWN: Json = {
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "funds" not in row.webhook], ids=str)
 @pytest.mark.parametrize("camel", [False, True])
-def test_unknown_members_keep_their_names_at_every_depth(relay: Relay, row: Row, camel: bool) -> None:
+def test_names_of_unknown_response_members_are_unchanged_at_every_depth(relay: Relay, row: Row, camel: bool) -> None:
     if camel and row.version == 1:
         return
     known = row.answer

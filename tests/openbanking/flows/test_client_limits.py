@@ -29,7 +29,7 @@ def give_limit(causeway: Causeway, calls: int | None) -> None:
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
-    """Return a service whose client has a secret."""
+    """Create a client with a client secret. Return the service."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
@@ -37,7 +37,7 @@ def careful(causeway: Causeway) -> Causeway:
 
 @pytest.fixture
 def limited(careful: Causeway) -> Causeway:
-    """Return a service whose client has a secret and a limit of two calls a minute."""
+    """Create a client with a client secret and a limit of two calls per minute. Return the service."""
     give_limit(careful, 2)
     return careful
 

@@ -96,7 +96,7 @@ def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: C
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_reported_version_1_payment_status_is_returned_at_once(causeway: Causeway, kind: str) -> None:
+def test_a_reported_version_1_payment_status_is_returned_immediately(causeway: Causeway, kind: str) -> None:
     pisp = Pisp(causeway, 1, kind)
     pisp.pay()
     bic = f"&bic={pisp.bank.bic}" if kind == "direct" else ""
@@ -173,7 +173,7 @@ WRONG_CALLS: dict[str, tuple[int, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "wrong"), WRONG_CALLS.values(), ids=WRONG_CALLS)
-def test_invalid_deferred_call_is_rejected_at_once_and_not_recorded(
+def test_an_invalid_deferred_call_is_rejected_immediately_and_not_recorded(
     causeway: Causeway, status: int, code: str, wrong: dict[str, Any]
 ) -> None:
     members = {"path": "/tpp/accounts", "bearer": causeway.tpp.tokens(1)["access_token"], **wrong}
@@ -346,7 +346,7 @@ def test_open_circuit_postpones_a_call_without_counting_an_attempt(deferred: Def
     assert deferred.outcome()["state"] == "done"
 
 
-def test_another_worker_retries_a_call_whose_worker_died(deferred: DeferredRead) -> None:
+def test_a_deferred_call_of_a_crashed_worker_is_retried_by_another_worker(deferred: DeferredRead) -> None:
     deferred.bank.answers[deferred.row.webhook] = kill_worker
     with pytest.raises(WorkerKilled):
         deferred.attempt()

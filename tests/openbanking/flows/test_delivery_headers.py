@@ -153,7 +153,7 @@ def test_unusable_response_is_recorded_with_its_headers(causeway: Causeway, kind
     assert (delivery.last["status"], delivery.last["received"]) == (status, {"server": "proxy/1.0"})
 
 
-def test_internal_error_after_the_response_keeps_the_response_headers(
+def test_response_headers_are_recorded_despite_an_internal_error_after_the_response(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda *_: 1 / 0)

@@ -253,7 +253,7 @@ def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
     assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
 
 
-def test_new_event_is_returned_at_once_and_is_repeated_only_for_an_unchanged_cursor(
+def test_a_new_event_is_returned_immediately_and_repeated_only_for_the_same_cursor(
     causeway: Causeway, poller: Poller
 ) -> None:
     poller.page()

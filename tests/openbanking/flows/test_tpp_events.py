@@ -29,7 +29,7 @@ OVERLAP = 3600
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """Return a service whose client has an Events URL."""
+    """Register an Events URL for the client. Return the service."""
     causeway.tpp.set_events_url()
     return causeway
 
@@ -186,7 +186,9 @@ def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "bulk"), (1, "direct"), (2, "direct")])
-def test_status_event_has_the_status_notation_of_the_bank_version(listening: Causeway, version: int, kind: str) -> None:
+def test_a_status_event_contains_the_status_code_type_of_the_bank_version(
+    listening: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(listening, version, kind)
     pisp.pay()
     listening.clock.advance(60)
@@ -404,7 +406,7 @@ def rotated(causeway: Causeway, overlap: int) -> str:
 
 
 @pytest.mark.parametrize(("elapsed", "old_counts"), [(0, True), (OVERLAP - 1, True), (OVERLAP, False)])
-def test_new_secret_verifies_events_at_once_and_old_secret_until_the_overlap_ends(
+def test_events_are_signed_with_the_new_and_the_old_secret_until_the_overlap_ends(
     causeway: Causeway, elapsed: int, old_counts: bool
 ) -> None:
     at_the_machines_time(causeway, later=elapsed)

@@ -155,7 +155,7 @@ def test_a_replayed_proof_is_refused(causeway: Causeway, holder: KeyHolder, toke
 def test_the_jti_of_a_proof_is_stored_until_the_proof_expires(
     causeway: Causeway, holder: KeyHolder, token: str
 ) -> None:
-    """The proof with the longest validity comes from a client whose clock is fast."""
+    """A proof is valid for the longest time if the client's clock is ahead of the service's clock."""
     issued_at = causeway.clock.time() + 60
     holder.read(causeway, token, proof=holder.proof(causeway, "GET", "/tpp/consent", token, iat=issued_at, jti="one"))
 

@@ -99,7 +99,7 @@ def test_an_untrusted_invalid_or_mismatched_client_certificate_is_refused(
     assert len(reasons) >= 3
 
 
-def test_a_blocked_certificate_is_refused_at_once(mutual: Causeway, authority: Authority) -> None:
+def test_a_blocked_certificate_is_rejected_immediately(mutual: Causeway, authority: Authority) -> None:
     by_certificate(mutual)
     pem = issue(authority)
     assert mutual.tpp.call("GET", "/tpp/banks", certificate=pem).status == 200

@@ -131,5 +131,5 @@ def test_psu_contexts_stored_by_this_and_earlier_versions_can_be_read() -> None:
     assert PsuContext.from_members({"psu_address": None}) == PsuContext.from_members({}) == UNATTENDED
 
 
-def test_repr_of_a_psu_context_hides_its_values() -> None:
+def test_the_repr_of_a_psu_context_does_not_contain_header_values() -> None:
     assert "192.0.2.7" not in repr(PsuContext({"PSU-IP-Address": "192.0.2.7"}))

@@ -173,7 +173,7 @@ def test_logos_are_not_listed_as_banks(banks: Banks) -> None:
     assert banks.find(f"logo/{BIC}") is None
 
 
-def test_an_invalid_logo_is_refused_and_keeps_the_stored_logo(causeway: Causeway, banks: Banks) -> None:
+def test_an_invalid_logo_is_rejected_and_does_not_replace_the_stored_logo(causeway: Causeway, banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     with pytest.raises(InvalidBank):
@@ -183,7 +183,7 @@ def test_an_invalid_logo_is_refused_and_keeps_the_stored_logo(causeway: Causeway
     assert content(causeway.call("GET", address(causeway))) == SVG
 
 
-def test_changing_other_settings_of_a_bank_keeps_its_logo(banks: Banks) -> None:
+def test_changing_bank_settings_does_not_change_the_bank_logo(banks: Banks) -> None:
     before = banks.set_logo(BIC, SVG)
 
     after = banks.change(BIC, name="Other", history_days=30)

@@ -116,7 +116,7 @@ CHANGES: dict[str, Callable[[Banks, str], object]] = {
 
 @pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
-def test_second_of_two_concurrent_bank_changes_is_refused_and_keeps_the_first(
+def test_second_of_two_concurrent_bank_changes_is_rejected_and_the_first_is_stored(
     causeway: Causeway,
     banks: Banks,
     other: Banks,
@@ -206,7 +206,7 @@ def test_bank_search_for_the_branch_code_xxx_does_not_return_every_head_office(b
     assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
-def test_changing_one_field_of_a_bank_keeps_its_other_fields(banks: Banks, bic: str) -> None:
+def test_changing_one_bank_field_does_not_change_other_fields(banks: Banks, bic: str) -> None:
     before = banks.get(bic)
     banks.change(bic, name="Changed", certificate_subject="CN=x")
     after = banks.change(bic, certificate_subject=None, name="Gamma")
@@ -217,7 +217,7 @@ def test_changing_one_field_of_a_bank_keeps_its_other_fields(banks: Banks, bic: 
 # -- keys
 
 
-def test_a_new_api_key_is_used_at_once_in_the_process_that_created_the_key(
+def test_a_new_api_key_takes_effect_immediately_in_the_process_that_created_the_key(
     banks: Banks, bic: str, first_key: str
 ) -> None:
     assert shown(banks, bic) == first_key
@@ -229,7 +229,7 @@ def test_a_new_api_key_is_used_at_once_in_the_process_that_created_the_key(
     assert accepts(banks, bic, first_key)
 
 
-def test_a_new_api_key_is_accepted_at_once_and_sent_after_the_overlap(
+def test_a_new_api_key_is_accepted_immediately_and_sent_after_the_overlap(
     causeway: Causeway, banks: Banks, bic: str, first_key: str
 ) -> None:
     key = banks.rotate_api_key(bic, overlap=300)
@@ -389,7 +389,7 @@ def elsewhere(causeway: Causeway) -> Banks:
 
 @pytest.mark.parametrize("member", ["domain", "authorization_url"])
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_bank_url_with_a_private_host_is_refused_in_every_notation(host: str, member: str) -> None:
+def test_a_bank_url_with_a_private_host_in_any_format_is_rejected(host: str, member: str) -> None:
     public = replace(new(), domain="https://bank.example.com", authorization_url="https://bank.example.com/authorize")
     members: dict[str, Any] = {member: f"https://{host}/bank"}
 

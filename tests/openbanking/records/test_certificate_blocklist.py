@@ -1,4 +1,6 @@
-"""Tests of the certificate blocklist: a certificate has one entry for all notations of issuer and serial number."""
+"""Tests of the certificate blocklist. An entry blocks a certificate regardless of how issuer and serial number are
+written.
+"""
 
 import pytest
 
@@ -43,7 +45,7 @@ def test_a_certificate_is_blocked_until_it_is_unblocked(causeway: Causeway, bloc
         ("CN=TEST CA,O=example,C=gb", "a1b"),
     ],
 )
-def test_blocklist_matches_issuer_and_serial_number_in_every_notation(issuer: str, serial_number: str) -> None:
+def test_blocklist_matches_issuer_and_serial_number_in_every_format(issuer: str, serial_number: str) -> None:
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
 
 

@@ -83,7 +83,7 @@ def test_two_clients_never_share_an_events_secret(clients: Clients, made: Regist
     assert clients.create(owner="a@example.com", title="Told", events_url=URL).events_secret != made.events_secret
 
 
-def test_secrets_are_not_stored_in_plain_text_and_not_shown_in_repr(
+def test_client_secrets_are_neither_stored_in_plain_text_nor_included_in_repr(
     causeway: Causeway, clients: Clients, made: Registered
 ) -> None:
     both = clients.create(owner="a@example.com", title="Told", events_url=URL, secret=True)
@@ -113,7 +113,7 @@ def test_setting_the_first_events_url_creates_an_events_secret(causeway: Causewa
     assert signing(clients, causeway.tpp.client_id) == [told.events_secret]
 
 
-def test_changing_or_removing_the_events_url_keeps_the_events_secret(
+def test_changing_or_removing_the_events_url_does_not_change_the_events_secret(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     for url in (f"{URL}/moved", None, URL):
@@ -126,7 +126,7 @@ def test_changing_or_removing_the_events_url_keeps_the_events_secret(
 
 
 @pytest.mark.parametrize("url", ["", "tpp.example.com", "ftp://tpp.example.com", f"{URL}#there"])
-def test_an_invalid_events_url_is_refused_and_keeps_the_stored_url(
+def test_an_invalid_events_url_is_rejected_and_does_not_replace_the_stored_url(
     clients: Clients, made: Registered, url: str
 ) -> None:
     with pytest.raises(InvalidClient, match="events_url must"):
@@ -136,7 +136,7 @@ def test_an_invalid_events_url_is_refused_and_keeps_the_stored_url(
 
 
 @pytest.mark.parametrize("host", inputs.REFUSED_HOSTS)
-def test_client_url_with_a_private_host_is_refused_in_every_notation(causeway: Causeway, host: str) -> None:
+def test_a_client_url_with_a_private_host_in_any_format_is_rejected(causeway: Causeway, host: str) -> None:
     clients = causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.clients
     url = f"https://{host}/"
 
@@ -163,7 +163,9 @@ def test_both_events_secrets_sign_until_the_overlap_ends(
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
-def test_a_rotation_without_overlap_ends_the_old_secret_at_once(clients: Clients, client_id: str) -> None:
+def test_a_secret_rotation_without_overlap_invalidates_the_old_secret_immediately(
+    clients: Clients, client_id: str
+) -> None:
     clients.rotate_events_secret(client_id, DAY)
     rotated = clients.rotate_events_secret(client_id, 0)
 
@@ -197,7 +199,7 @@ def test_an_unknown_client_raises_unknown_client(clients: Clients) -> None:
 # -- two operators
 
 
-def test_two_concurrent_rotations_keep_both_secrets(
+def test_two_concurrent_secret_rotations_store_both_new_secrets(
     causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     theirs: list[Registered] = []
@@ -232,7 +234,7 @@ CHANGES: dict[str, tuple[Callable[[Clients, str], object], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
-def test_a_rotation_keeps_concurrent_changes(
+def test_a_secret_rotation_does_not_overwrite_concurrent_client_changes(
     causeway: Causeway,
     clients: Clients,
     other: Clients,
@@ -360,7 +362,7 @@ def test_only_digests_of_client_secrets_are_stored(causeway: Causeway, clients: 
 # -- what can be changed, and who did
 
 
-def test_updating_one_field_of_a_client_keeps_its_other_fields(
+def test_updating_one_client_field_does_not_change_other_fields(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     updated = clients.update(client_id, callback_urls=["https://a.example/", "https://b.example/"])

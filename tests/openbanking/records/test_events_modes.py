@@ -37,7 +37,7 @@ def test_the_events_mode_none_removes_the_events_url(clients: Clients, client_id
     assert (client.events_mode, client.events_url) == ("none", None)
 
 
-def test_removing_the_events_url_keeps_the_events_mode_poll(clients: Clients, client_id: str) -> None:
+def test_removing_the_events_url_does_not_change_the_events_mode_poll(clients: Clients, client_id: str) -> None:
     clients.update(client_id, events="poll")
 
     assert clients.update(client_id, events_url=None, title="Renamed").client.events_mode == "poll"

@@ -120,7 +120,7 @@ ENLARGED = {
     "a marker of a wide line": _enlarged('id="r"', "marker")
     + '<path d="M0 0h9" stroke-width="1000000" marker-end="url(#r)"/>',
 }
-"""Drawings whose transforms enlarge small coordinates to millions of pixels."""
+"""SVG drawings whose transforms, view boxes or styles enlarge small coordinates to millions of pixels."""
 
 UNAFFORDABLE = {
     "dashes": '<path d="M0 0h9" stroke-dasharray=".0001"/>',

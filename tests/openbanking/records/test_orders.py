@@ -376,7 +376,7 @@ def test_an_accepted_order_that_was_never_sent_releases_its_request_id(
     assert held(causeway) == [0]
 
 
-def test_an_accepted_order_keeps_its_request_id_between_attempts_and_after_sending(causeway: Causeway) -> None:
+def test_the_request_id_of_an_accepted_order_is_reserved_between_attempts_and_after_sending(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1, deferred=True)
     request_id = pisp.order()
     pisp.bank_answers(DOWN)

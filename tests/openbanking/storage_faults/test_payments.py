@@ -263,7 +263,7 @@ UNUSABLE = {"confirmation_url": "javascript:1"}
 
 
 def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
-    """Return a TPP whose payment P-1 at a version 2 bank has an unknown outcome."""
+    """Create a TPP with the payment P-1 at a version 2 bank. The outcome of the payment is unknown."""
     pisp = Pisp.with_request_id(causeway, 2, kind)
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
     assert pisp.pay().status == 502

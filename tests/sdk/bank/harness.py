@@ -132,7 +132,7 @@ class HubDouble:
 
 
 def spelled(members: dict[str, Any], is_v2: bool) -> dict[str, Any]:
-    """Return the members in the notation that the version uses for calls to the hub."""
+    """Return the members with the names of the bank's API version: camel case in version 2, snake case in version 1."""
     if not is_v2:
         return members
     return {re.sub("_(.)", lambda found: found[1].upper(), name): value for name, value in members.items()}
@@ -200,7 +200,7 @@ class BankHarness:
         return self.run(self.request("GET", path.removeprefix(BANK)))
 
     def decide(self, page: httpx.Response | str, decision: str, **form: Any) -> httpx.Response:
-        """Send the form of a page. If an address is given, open the page at the address first.
+        """Submit the decision form of a page. If ``page`` is an address, open the page first.
 
         Return the response, or the opened page if the page has no form.
         """

@@ -1,4 +1,6 @@
-"""A bank whose process crashes at any storage step and restarts loses no data and duplicates no action."""
+"""Tests that a bank process can crash at any storage write. The restarted process loses no data and duplicates no
+action.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,7 +22,7 @@ class PowerFailure(BaseException):
 
 
 class Mortal(MemoryStorage):
-    """An in-memory storage that fails after a given number of writes and preserves the earlier writes."""
+    """An in-memory storage that simulates a crash: after a set number of writes, all writes fail."""
 
     def __init__(self) -> None:
         super().__init__()

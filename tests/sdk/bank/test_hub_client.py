@@ -1,4 +1,6 @@
-"""Calls to the hub are signed, use the notation of the version, and are retried with the same request id."""
+"""Tests of the bank's calls to the hub. Calls are signed, use the member names of the API version, and are retried with
+the same X-Request-Id.
+"""
 
 import asyncio
 import json
@@ -132,7 +134,7 @@ def test_an_unreachable_hub_raises_an_error_after_the_last_retry(hub: HubDouble,
     assert len(hub.calls) == 3
 
 
-def test_a_malformed_hub_response_raises_unexpected_answer(hub: HubDouble, clock: Clock) -> None:
+def test_a_malformed_hub_response_raises_the_unexpected_answer_error(hub: HubDouble, clock: Clock) -> None:
     page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
     for steps in ([page] * 4, [incomplete]):
         hub.steps = [*steps]
@@ -201,7 +203,9 @@ def test_a_redirect_by_the_hub_is_not_followed(hub: HubDouble, status: int) -> N
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
-def test_an_oversized_or_undecodable_hub_response_raises_unexpected_answer(hub: HubDouble, content: bytes) -> None:
+def test_an_oversized_or_undecodable_hub_response_raises_the_unexpected_answer_error(
+    hub: HubDouble, content: bytes
+) -> None:
     hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
 
     with pytest.raises(UnexpectedAnswer):

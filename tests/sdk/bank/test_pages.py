@@ -74,7 +74,7 @@ def test_a_duplicate_decision_saves_one_consent_and_the_opposite_decision_return
     assert harness.hub.bodies("/consent")[0] == harness.hub.bodies("/consent")[1]
 
 
-def test_a_consent_whose_response_was_lost_is_completed_by_a_second_click(harness: BankHarness) -> None:
+def test_submitting_a_consent_page_again_after_a_lost_response_completes_the_consent(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
     harness.hub.steps = [httpx.ReadTimeout("lost")] * 4
 
@@ -160,7 +160,7 @@ def test_a_failed_revocation_notice_is_sent_later(harness: BankHarness) -> None:
     assert len(harness.hub.bodies("/token/revoke")) == 3
 
 
-def test_a_bank_program_can_revoke_only_consents_of_the_given_psu(harness: BankHarness) -> None:
+def test_a_bank_program_can_revoke_only_consents_of_the_specified_psu(harness: BankHarness) -> None:
     harness.consent()
 
     assert not harness.run(harness.bank.end_consent("psu-2", "consent1"))

@@ -84,7 +84,7 @@ def test_simultaneous_confirmations_book_a_payment_once(harness: BankHarness) ->
     assert {each.status_code for each in answers} <= {303, 409}
 
 
-def test_a_payment_whose_booking_failed_is_undecided_until_the_bank_reports_its_status(harness: BankHarness) -> None:
+def test_a_confirmed_payment_is_undecided_after_a_booking_error_until_a_status_report(harness: BankHarness) -> None:
     def fail(_: object) -> None:
         raise OSError("the ledger is away")
 
@@ -133,7 +133,7 @@ def test_a_confirmation_during_an_interim_status_report_leaves_the_payment_undec
 
 
 def test_a_form_forged_by_the_tpp_does_not_confirm_a_payment(harness: BankHarness) -> None:
-    """The TPP knows the confirmation_url. The PSU's browser would send a forged form with the PSU's session cookie."""
+    """A TPP knows the ``confirmation_url`` and could submit a forged form with the PSU's session cookie."""
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
 
     forged = harness.send(taken["confirmation_url"], "yes", account="1001")

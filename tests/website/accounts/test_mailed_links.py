@@ -30,7 +30,7 @@ def production(causeway: Causeway) -> Causeway:
 
 
 def mailed(causeway: Causeway) -> Mail:
-    """Deliver the due mails. Return the only new mail."""
+    """Deliver the queued emails. Return the only new email."""
     attempt_due_deliveries(causeway)
     (mail,) = causeway.mails
     causeway.mails.clear()

@@ -104,8 +104,8 @@ def test_a_session_remains_valid_after_one_key_rotation(causeway: Causeway, user
 def test_a_process_without_the_rotated_key_accepts_cookies_and_forms_signed_with_that_key(
     causeway: Causeway, user: WebUser
 ) -> None:
-    """One of two processes has loaded the rotated key. Each process accepts the cookies and form tokens of the other
-    process.
+    """A process rotates the key. A second process has not loaded the new key, but accepts the cookies and form tokens
+    of the first process.
     """
     fresh, stale = causeway.another_process(), causeway.another_process()
     cookie = user.cookies[COOKIE]

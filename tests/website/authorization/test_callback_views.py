@@ -279,7 +279,7 @@ def test_the_access_token_is_filled_in_on_the_api_screens(user: WebUser, client_
     ("by", "said"),
     [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
 )
-def test_a_consent_ended_by_another_party_is_shown_as_ended(
+def test_the_callback_page_displays_that_another_party_has_ended_the_consent(
     causeway: Causeway, user: WebUser, client_id: str, email: str, by: EndedBy, said: str
 ) -> None:
     state = user.get_tokens(client_id)

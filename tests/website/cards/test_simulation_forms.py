@@ -28,7 +28,7 @@ OFFERED = {
 }
 USE = {"amount": "25.00", "currency_ison": "978", "transaction_type": "0", "entry_mode_type": "5"}
 ASKING = ("simulateDispute", "simulateRefund")
-"""The actions whose forms have no default amount."""
+"""The simulator actions whose forms have no default amount, so the user must enter an amount."""
 SHOP = {"merchant_name": "Shop", "mcc": "5411", "merchant_country_ison": "276"}
 
 
@@ -151,7 +151,7 @@ def test_all_errors_of_a_form_are_reported_with_field_labels() -> None:
         ("the card is blocked", {}),
     ],
 )
-def test_service_errors_are_shown_at_fields_only_if_every_error_names_a_field(
+def test_service_errors_are_displayed_at_fields_only_if_every_error_refers_to_a_field(
     message: str, errors: dict[str, str]
 ) -> None:
     labels = {field.name: field.label for field in BY_ACTION["simulateAuthorization"].fields}

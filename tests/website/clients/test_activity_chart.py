@@ -20,7 +20,7 @@ def hour(number: int, calls: int = 0, **errors: int) -> HourOfCalls:
 
 
 def day(**errors: int) -> list[HourOfCalls]:
-    """Create the hourly counts of a day whose last hour has calls."""
+    """Create the hourly call counts of a day. Only the last hour has calls."""
     return [*(hour(number) for number in range(23)), hour(23, 20, **errors)]
 
 

@@ -58,7 +58,9 @@ def test_the_client_page_links_to_its_activity(user: WebUser, client_id: str) ->
     assert f'href="/clients/{client_id}/activity"' in user.last.text
 
 
-def test_calls_are_shown_with_status_code_durations_and_bank(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_activity_page_lists_calls_with_status_code_durations_and_bank(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     def answer(sent: ReceivedRequest) -> Mapping[str, object]:
         causeway.clock.advance(0.12)
         return {"status": "success", "accounts": []}

@@ -138,7 +138,7 @@ def test_a_client_search_beyond_the_row_limit_of_a_page_can_be_continued(
 def test_pages_with_client_lists_read_a_limited_number_of_rows(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
-    """The user has four times as many clients as one page reads."""
+    """The user has four times as many clients as a page reads."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
     some = copies(causeway, email, 240)

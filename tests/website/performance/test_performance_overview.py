@@ -131,7 +131,9 @@ def test_days_without_an_overview_are_announced(causeway: Causeway, visitor: Web
     assert "has not been computed yet" not in visitor.get("/performance").text
 
 
-def test_older_records_are_shown_after_their_overview_is_built(causeway: Causeway, visitor: WebUser) -> None:
+def test_older_records_are_displayed_after_the_overview_of_the_day_is_built(
+    causeway: Causeway, visitor: WebUser
+) -> None:
     old = record(BIC, YESTERDAY, hourly(BIC, hours_of(YESTERDAY)[0], answered=9))
     causeway.hub.store.put(TABLE, old.to_item())
     assert rows_of(visitor, BIC)[4] == "0"

@@ -53,7 +53,7 @@ def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: 
     assert [row[0] for row in visitor.table("Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
-def test_a_single_given_day_selects_a_range_of_30_days(visitor: WebUser) -> None:
+def test_a_start_or_end_day_alone_selects_a_range_of_30_days(visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
     assert visitor.chosen_days()[1:] == ("2026-01-01", "2026-01-30")
 
@@ -279,7 +279,7 @@ def test_a_page_of_many_days_is_within_its_size_budget(causeway: Causeway, visit
 # -- files
 
 
-def test_the_shown_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_displayed_days_can_be_downloaded_as_csv_and_json(causeway: Causeway, visitor: WebUser) -> None:
     for day in (date(2026, 2, 1), date(2026, 2, 28), YESTERDAY):
         add_day(causeway, BIC, day, unanswered=5)
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")

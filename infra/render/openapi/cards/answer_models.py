@@ -62,7 +62,7 @@ def _field(kind: Any) -> tuple[Any, Any]:
 
 
 def _with_models(kind: Any) -> Any:
-    """Replace each ``Answer`` in a type with its model."""
+    """Replace each response class (``Answer``) in a type annotation with the generated Pydantic model."""
     if is_typeddict(kind):
         return model_of(kind)
     if get_origin(kind) is list:

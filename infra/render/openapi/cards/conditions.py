@@ -22,7 +22,7 @@ GIVEN_SCHEMA: Json = {
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
 BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}
-"""Names of field groups whose fields are ignored together."""
+"""Groups of request fields by description. The API ignores either all or none of the fields in a group."""
 
 
 # -- JSON Schema

@@ -1,5 +1,5 @@
-"""The package for banks: ``Bank``, an ASGI application whose functions the bank implements, and ``HubClient``, for
-signed calls to the hub.
+"""The package for banks. ``Bank`` is an ASGI application that calls functions of the bank, for example to list
+accounts. ``HubClient`` sends signed calls to the hub.
 
 Each name is imported on first use, so that the package is imported quickly.
 """

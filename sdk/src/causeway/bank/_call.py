@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A webhook from the hub to a bank. ``request`` and ``answer`` name classes as ``module.Class``."""
+    """A webhook that the hub sends to a bank. ``request`` and ``answer`` are class names in the format
+    ``module.Class``.
+    """
 
     request: str
     answer: str

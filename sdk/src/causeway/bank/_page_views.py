@@ -58,7 +58,7 @@ class PageViews:
     # -- addresses
 
     async def arrive(self, request: Request) -> Response:
-        """Respond at the Authorization URL when a PSU arrives from a TPP."""
+        """Render the consent page when a TPP redirects a PSU to the bank's Authorization URL."""
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
@@ -89,10 +89,10 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def decide(self, request: Request) -> Response:
-        """Render the page that a secret identifies, or process the decision on this page.
+        """Render the page with the secret in the URL, or process the PSU's decision on this page.
 
         A TPP knows the confirmation URL of a payment, and could send a forged form to this URL. The URL therefore only
-        renders a page, whose form contains a secret.
+        renders a page, whose form contains a new secret.
         """
         secret = request.path_params["secret"]
         value = await self.storage.get("page", secret)

@@ -102,7 +102,7 @@ def _version(call: Call) -> str:
 
 
 def _record(call: Call, name: str, **members: Any) -> Record:
-    """Create a record of the given class in the call's version."""
+    """Create a response record. The protocol version of the call determines the class."""
     version = _version(call)
     return load(f"models_{version.lower()}.{name}{version}")(**members)
 

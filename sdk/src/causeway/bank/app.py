@@ -1,4 +1,4 @@
-"""A bank as an ASGI application whose functions the bank implements."""
+"""An ASGI application for banks. The bank registers functions, for example to list accounts and accept payments."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ ShowPage = TypeVar("ShowPage", bound="_functions.ShowPage")
 
 
 class Bank:
-    """A bank of version 1 or 2. Serve the object itself: ``uvicorn bank:bank``.
+    """The ASGI application of a bank with API version 1 or 2. Serve the object itself: ``uvicorn bank:bank``.
 
     Functions are registered with decorators (``@bank.accounts``). Coroutine functions run in the event loop, all other
     functions run in threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are
-    mandatory. Webhooks whose function is missing are refused as unknown.
+    mandatory. A webhook without a registered function is refused as unknown.
 
     ``hub`` is the bank's ``HubClient``, and ``storage`` contains consents and payments.
     """

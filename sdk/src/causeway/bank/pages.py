@@ -37,7 +37,7 @@ class Choice:
     value: str
     """The value of the form field if the choice is selected."""
     label: str
-    """The label that the PSU sees."""
+    """The text that is displayed to the PSU for this choice."""
 
 
 @dataclass(frozen=True, slots=True)

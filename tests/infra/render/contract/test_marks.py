@@ -42,7 +42,9 @@ def test_all_lines_of_a_contract_without_a_release_are_new() -> None:
     assert marks.mark_changes([], RELEASE[:1]) == ["+ GET /list"]
 
 
-def test_repeated_runs_keep_marks_relative_to_the_last_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeated_runs_mark_contract_changes_relative_to_the_last_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "tpp.txt"
     file.write_text(marks.join_lines(RELEASE), "utf-8")
     monkeypatch.setattr(command, "PLACE", tmp_path)

@@ -27,7 +27,7 @@ from infra.render.docs.types import TYPE_NOTES, split_note, type_notation
         ({"properties": {}}, "object"),
     ],
 )
-def test_type_notation_describes_a_schema_in_few_words(schema: dict[str, Any], notation: str) -> None:
+def test_a_schema_has_a_short_type_notation(schema: dict[str, Any], notation: str) -> None:
     assert type_notation(schema) == notation
 
 
@@ -42,13 +42,13 @@ def test_type_notation_describes_a_schema_in_few_words(schema: dict[str, Any], n
         ("The reference", {}, "The reference", None),
     ],
 )
-def test_the_type_rule_of_a_description_is_moved_to_the_type_notation(
+def test_a_type_rule_in_a_field_description_is_replaced_by_a_type_notation(
     description: str, schema: dict[str, Any], meaning: str, notation: str | None
 ) -> None:
     assert split_note(schema, description) == (meaning, notation)
 
 
 @pytest.mark.parametrize("note", TYPE_NOTES, ids=lambda note: note.sample)
-def test_every_type_note_explains_a_notation_in_use(note: Any) -> None:
+def test_every_type_note_has_a_meaning_and_a_matching_sample(note: Any) -> None:
     assert note.meaning
     assert note.notation.format("7", "9", longest="7").split()[0] == note.sample.split()[0]

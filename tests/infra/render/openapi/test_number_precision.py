@@ -34,7 +34,7 @@ def test_docs_explain_number_precision_for_tpps_and_programme_managers() -> None
     assert "requests.md#amounts" in DOCUMENTS["docs/guides/tpp.md"]
 
 
-def test_the_documented_python_parser_keeps_every_digit() -> None:
+def test_the_documented_python_parser_parses_amounts_without_loss_of_digits() -> None:
     (code,) = re.findall(r"`json\.loads\(text, (.*?)\)`", section(REQUESTS, "### Amounts"))
 
     assert code == "parse_float=Decimal"

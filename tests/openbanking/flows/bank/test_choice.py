@@ -160,7 +160,7 @@ def test_invalid_search_returns_400_with_an_error_at_the_search_field(
     assert is_page(open_page(causeway)), "without the search"
 
 
-def test_invalid_search_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
+def test_an_invalid_bank_search_does_not_extend_the_lifetime_of_a_pushed_request(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": request_uri, "page": "abc"})
 
@@ -359,7 +359,9 @@ def is_told_of_another_choice(causeway: Causeway, answer: Answer) -> bool:
     return returned(answer) == expected | {"iss": causeway.hub.settings.public_url}
 
 
-def test_cancel_url_of_a_replaced_request_redirects_and_keeps_the_new_request(causeway: Causeway, other: str) -> None:
+def test_cancel_url_of_a_replaced_request_redirects_and_does_not_cancel_the_new_request(
+    causeway: Causeway, other: str
+) -> None:
     page = choices(open_page(causeway))
     cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
     causeway.call("GET", page[other])
@@ -372,7 +374,7 @@ def test_cancel_url_of_a_replaced_request_redirects_and_keeps_the_new_request(ca
     assert [*causeway.hub.store.scan("deliveries")] == events
 
 
-def test_replaced_cancel_url_keeps_its_reason_after_the_new_request_is_cancelled(
+def test_replaced_cancel_url_returns_the_same_reason_after_the_new_request_is_cancelled(
     causeway: Causeway, other: str
 ) -> None:
     page = choices(open_page(causeway))
@@ -709,7 +711,7 @@ def test_a_pushed_request_that_names_its_bank_ignores_a_choice(causeway: Causewa
         assert chosen.headers["location"].startswith(causeway.banks[2].record.authorization_url)
 
 
-def test_head_request_does_not_keep_a_pushed_request_open(causeway: Causeway) -> None:
+def test_a_head_request_does_not_extend_the_lifetime_of_a_pushed_request(causeway: Causeway) -> None:
     query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": pushed(causeway)})
 
     assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 200

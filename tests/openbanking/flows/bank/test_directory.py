@@ -128,7 +128,7 @@ def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
-def test_directory_accepts_every_notation_of_a_bic(causeway: Causeway, bic: str) -> None:
+def test_directory_accepts_a_bic_of_8_or_11_characters_in_any_case(causeway: Causeway, bic: str) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")

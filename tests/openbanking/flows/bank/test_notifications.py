@@ -23,7 +23,7 @@ def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
 
 
 def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
-    """Attempt the delivery of a revocation notice, to which the bank responds with ``answer``.
+    """Attempt to deliver a revocation notice to a bank that responds with ``answer``.
 
     Return the delivery record.
     """

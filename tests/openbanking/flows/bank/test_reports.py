@@ -202,7 +202,7 @@ def test_last_report_of_a_day_replaces_earlier_reports(relay: Relay) -> None:
     assert kept() == [("2026-02-11", None, 0), ("2026-02-12", 1, 2)]
 
 
-def test_rejected_report_keeps_the_earlier_report_of_the_day(relay: Relay) -> None:
+def test_a_rejected_daily_report_does_not_replace_the_earlier_report(relay: Relay) -> None:
     def kept() -> Any:
         return relay.causeway.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 20), date(2026, 2, 20))
 

@@ -46,7 +46,7 @@ def by_number(row: Row, number: str, sort_code: str | None) -> Json:
 
 
 def named(member: str) -> list[Row]:
-    """Return the rows whose requests identify the PSU's account by ``member``.
+    """Return the test cases in which the request identifies the PSU's account by ``member``.
 
     Direct payments are excluded, because they have no consent.
     """

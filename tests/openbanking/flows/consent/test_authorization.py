@@ -68,7 +68,7 @@ def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
     assert answer.status == 200
 
 
-def test_authorization_accepts_every_notation_of_a_bic(causeway: Causeway) -> None:
+def test_authorization_accepts_a_bic_of_8_or_11_characters_in_any_case(causeway: Causeway) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
         assert causeway.tpp.call("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 

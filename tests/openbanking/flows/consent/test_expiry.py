@@ -38,7 +38,7 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """Return a service whose client has an Events URL."""
+    """Register an Events URL for the client. Return the service."""
     causeway.tpp.set_events_url()
     return causeway
 
@@ -112,7 +112,7 @@ def test_consent_sends_an_event_7_days_before_its_end_and_a_second_event_at_its_
     ]
 
 
-def test_run_without_due_consents_writes_nothing(listening: Causeway) -> None:
+def test_an_expiry_run_without_expired_consents_writes_nothing(listening: Causeway) -> None:
     listening.psu.approve(1)
 
     with record_calls(listening) as calls:

@@ -191,7 +191,7 @@ def test_repeated_refresh_does_not_change_the_last_use(causeway: Causeway) -> No
     assert listed(causeway)[0]["last_used_on"] == "2026-03-02"
 
 
-def test_refresh_that_keeps_its_refresh_token_changes_the_last_use(causeway: Causeway) -> None:
+def test_a_refresh_without_token_rotation_updates_the_last_use_of_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     tokens = holder.tokens(causeway)
@@ -322,7 +322,7 @@ def test_consent_list_with_a_bank_or_status_filter_returns_only_matching_consent
 
 
 @pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
-def test_bic_filter_accepts_every_notation_and_returns_no_consents_of_an_unknown_bank(
+def test_consent_list_bic_filter_accepts_8_or_11_characters_and_an_unknown_bank(
     causeway: Causeway, bic: str, count: int
 ) -> None:
     approved(causeway)

@@ -99,7 +99,7 @@ def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
         {"code_verifier": "too short"},
     ],
 )
-def test_wrong_redirect_uri_or_verifier_returns_400_and_keeps_the_code_valid(
+def test_wrong_redirect_uri_or_verifier_returns_400_and_does_not_invalidate_the_code(
     causeway: Causeway, wrong: dict[str, str | None]
 ) -> None:
     verifier = "v" * 64
@@ -115,7 +115,7 @@ def test_wrong_redirect_uri_or_verifier_returns_400_and_keeps_the_code_valid(
     assert accepted.status == 200
 
 
-def test_verifier_without_a_challenge_returns_400_and_keeps_the_code_valid(causeway: Causeway) -> None:
+def test_verifier_without_a_challenge_returns_400_and_does_not_invalidate_the_code(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
 
     assert causeway.tpp.call("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
@@ -190,7 +190,7 @@ def test_a_refresh_token_used_again_after_a_minute_ends_the_consent(causeway: Ca
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=second["access_token"]).status == 401
 
 
-def test_forged_refresh_token_of_a_known_consent_keeps_the_consent(causeway: Causeway) -> None:
+def test_a_forged_refresh_token_of_an_existing_consent_does_not_end_the_consent(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     ids, _, secret = tokens["refresh_token"].partition(".")
 
@@ -299,7 +299,7 @@ def test_two_concurrent_refreshes_return_the_same_tokens(causeway: Causeway) -> 
     assert late.body == done[0].body
 
 
-def test_code_whose_consent_ends_during_redemption_returns_expired_and_logs_no_misuse(
+def test_code_redemption_during_a_revocation_returns_expired_and_logs_no_misuse(
     causeway: Causeway, lines: Lines
 ) -> None:
     consented = causeway.psu.approve(1)
@@ -513,7 +513,7 @@ def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causew
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_revocation_of_either_token_by_the_tpp_ends_the_consent_at_once(causeway: Causeway, which: str) -> None:
+def test_revocation_of_an_access_or_refresh_token_ends_the_consent_immediately(causeway: Causeway, which: str) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.queued()
 
@@ -552,7 +552,7 @@ def test_revocation_by_the_bank_ends_a_consent_and_its_retry_succeeds(causeway: 
     assert causeway.queued() == []  # the bank knows already
 
 
-def test_call_of_a_deactivated_client_returns_401_at_once(causeway: Causeway) -> None:
+def test_a_call_of_a_deactivated_client_immediately_returns_401(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 

@@ -44,7 +44,9 @@ def test_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, ve
 
 @VERSIONS
 @pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
-def test_account_with_another_notation_of_an_approved_iban_is_listed(relay: Relay, version: int, shown: str) -> None:
+def test_account_with_an_approved_iban_in_lower_case_or_with_spaces_is_listed(
+    relay: Relay, version: int, shown: str
+) -> None:
     account = BASE[version] | {"iban": shown}
 
     assert listed(relay, version, [account], ibans=[IBAN]) == [account]

@@ -121,7 +121,7 @@ WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
-def test_invalid_deferred_order_is_rejected_at_once_and_does_not_spend_the_consent(
+def test_an_invalid_deferred_order_is_rejected_immediately_without_spending_the_consent(
     causeway: Causeway, status: int, code: str, kind: str, wrong: dict[str, Any]
 ) -> None:
     pisp = Pisp(causeway, 1, kind, ONE_TIME, deferred=True)

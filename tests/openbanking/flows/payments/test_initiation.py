@@ -267,7 +267,7 @@ def test_retry_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, 
     assert pisp.calls == 1
 
 
-def test_stored_error_keeps_the_timestamp_of_the_first_response(
+def test_a_repeated_payment_error_has_the_timestamp_of_the_first_response(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 2)
@@ -340,7 +340,7 @@ def test_payment_that_may_have_reached_the_bank_spends_a_one_time_consent(
     assert pisp.pay().status == 401
 
 
-def test_bearer_of_a_restored_consent_keeps_its_expiry(causeway: Causeway) -> None:
+def test_restoring_a_one_time_consent_does_not_extend_the_access_token_expiry(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     pisp.bank_answers(NotReached("no connection"))
     pisp.pay()
@@ -427,7 +427,7 @@ def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, v
     assert "unknown" in answer.body["title"]
 
 
-def test_bank_response_with_an_already_recorded_payment_id_keeps_the_payment_history(causeway: Causeway) -> None:
+def test_bank_response_with_an_existing_payment_id_does_not_replace_the_payment_history(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.pay()
     pisp.report("ACSC")
@@ -454,8 +454,10 @@ def test_payment_is_sent_to_the_bank_only_if_its_idempotency_claim_was_stored(
 
 
 @pytest.mark.parametrize("other", ["0", "~"])
-def test_payment_stops_if_another_attempt_spent_the_consent(causeway: Causeway, other: str) -> None:
-    """``other`` is the id of the other attempt, which sorts before or after every generated id."""
+def test_payment_is_not_sent_to_the_bank_if_a_concurrent_attempt_spent_the_consent(
+    causeway: Causeway, other: str
+) -> None:
+    """``other`` is the id of a different attempt. The id sorts before or after every generated id."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     key = consent_key(causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"])
 
@@ -490,7 +492,7 @@ def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted
     assert pisp.pay("key-2").status == 200
 
 
-def test_bearer_read_during_another_payment_keeps_its_expiry_after_the_consent_is_restored(causeway: Causeway) -> None:
+def test_restoring_a_consent_after_a_concurrent_payment_does_not_extend_the_token_expiry(causeway: Causeway) -> None:
     """A batch read is not transactional, so the returned consent can be older than the returned token."""
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 
@@ -622,7 +624,7 @@ def test_request_id_of_a_payment_is_sent_to_the_bank(causeway: Causeway) -> None
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_deferred_payment_is_queued_at_once(causeway: Causeway, kind: str) -> None:
+def test_a_deferred_payment_is_queued_immediately(causeway: Causeway, kind: str) -> None:
     request_id = Pisp(causeway, 1, kind, deferred=True).order()
 
     assert causeway.queued() == [request_id]

@@ -20,7 +20,7 @@ PLACES = {1: ("amount", "currency"), 2: ("instructed_amount",)}
 
 
 def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FORMAT_ERROR") -> Answer:
-    """Check that ``order`` is refused before the bank receives a request and that the title contains ``said``."""
+    """Check that ``order`` is rejected without a call to the bank, and that the error title contains ``said``."""
     answer = relay.call(row, order)
     assert error_of(answer)[:2] == (400, code), answer
     assert said in answer.body["title"]
@@ -29,9 +29,9 @@ def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FO
 
 
 def accepted(relay: Relay, row: Row, order: Json) -> Any:
-    """Send an order that is accepted.
+    """Send an order that the service accepts.
 
-    Return the body that the bank received, with numbers in their original notation.
+    Return the body that the bank received. The numbers are formatted as in the request to the bank.
     """
     answer = relay.call(row, order)
     assert answer.status == 200, answer
@@ -142,7 +142,7 @@ def test_amount_reaches_the_bank_unchanged(relay: Relay, row: Row, amount: Any) 
 
 
 @pytest.mark.parametrize("row", [row for row in SINGLES if row.version == 2], ids=str)
-def test_an_amount_of_70_digits_keeps_every_digit(relay: Relay, row: Row) -> None:
+def test_an_amount_of_70_digits_is_sent_to_the_bank_without_loss_of_digits(relay: Relay, row: Row) -> None:
     for amount in ("9" * 70, "1" + "0" * 67 + ".01", Number("0.1" + "0" * 68)):
         sent = accepted(relay, row, of(row, amount))
         assert sent["instructed_amount"]["amount"] == spelled(json_bytes([amount]))[0]
@@ -402,7 +402,7 @@ def test_missing_scheme_defaults_to_the_scheme_of_the_currency(
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", ["FPS", "BACS", "CHAPS", "SCTI", "SCT"])
-def test_given_scheme_reaches_the_bank(relay: Relay, row: Row, scheme: str) -> None:
+def test_the_requested_payment_scheme_is_sent_to_the_bank(relay: Relay, row: Row, scheme: str) -> None:
     assert schemes_sent(row, accepted(relay, row, with_scheme(row, "EUR", scheme))) == [scheme]
 
 
@@ -506,7 +506,7 @@ def test_direct_payment_without_a_known_bank_is_rejected(
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
-def test_direct_payment_accepts_every_bic_notation_and_sends_no_bic_to_the_bank(
+def test_direct_payment_accepts_every_bic_format_and_sends_no_bic_to_the_bank(
     relay: Relay, row: Row, spell: Callable[[str], str]
 ) -> None:
     sent = accepted(relay, row, {"bic": spell(relay.bank(row).bic), **row.request})

@@ -230,7 +230,7 @@ def test_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> No
 
 
 @VERSIONS
-def test_the_event_of_a_reported_status_is_queued_at_once(causeway: Causeway, version: int) -> None:
+def test_the_event_of_a_reported_payment_status_is_queued_immediately(causeway: Causeway, version: int) -> None:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, version, "direct")
     pisp.pay()
@@ -344,7 +344,7 @@ def test_concurrent_early_reports_are_both_applied(causeway: Causeway) -> None:
     assert [entry.status for entry in recorded(pisp).history] == [1, 0, 4]
 
 
-def test_long_history_keeps_its_first_and_last_entries(causeway: Causeway) -> None:
+def test_a_long_payment_history_contains_the_first_and_the_last_entries(causeway: Causeway) -> None:
     from dataclasses import replace
 
     from chalicelib.openbanking.records.payments import PaymentStatusReport

@@ -53,7 +53,9 @@ def order_of(pisp: Pisp) -> RecordedOrder:
 
 
 def with_unknown_outcome(causeway: Causeway, version: int = 2, kind: str = "single") -> Pisp:
-    """Return a TPP whose payment P-1 has an unknown outcome after an unusable bank response."""
+    """Create a TPP with the payment P-1. The outcome of the payment is unknown, because the bank's response was
+    unusable.
+    """
     pisp = Pisp.with_request_id(causeway, version, kind)
     pisp.bank_answers(payment_answer(version) | UNUSABLE)
     assert pisp.pay().body["reason_code"] == "bad_answer"
@@ -394,7 +396,7 @@ def test_a_payment_with_a_response_is_not_listed_as_unresolved(causeway: Causewa
     assert unresolved(causeway) == []
 
 
-def test_an_order_whose_process_died_becomes_unresolved(causeway: Causeway) -> None:
+def test_an_order_of_a_crashed_process_is_listed_as_unresolved(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         pisp.pay()
@@ -687,7 +689,7 @@ def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted
     assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
 
 
-def test_order_with_a_second_payment_id_keeps_the_payment_of_the_first_id(causeway: Causeway) -> None:
+def test_a_retried_order_with_a_new_payment_id_does_not_replace_the_first_payment(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, 1)
     pisp.bank_answers(payment_answer(1, "P-2"))
     assert pisp.pay().status == 200

@@ -151,7 +151,7 @@ def test_read_by_iban_and_account_id_counts_toward_both_identifiers(causeway: Ca
     assert exceeded(aisp.read("account", account_id="77"))
 
 
-def test_reads_with_different_notations_of_an_iban_share_one_count(causeway: Causeway) -> None:
+def test_reads_with_the_same_iban_in_different_case_are_counted_together(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up("account", iban=IBAN)
@@ -276,7 +276,9 @@ def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Cause
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_failed_release_of_a_read_count_keeps_the_count_and_is_logged(aisp: Aisp, lines: Lines) -> None:
+def test_a_read_remains_counted_and_a_log_line_is_written_if_the_count_cannot_be_released(
+    aisp: Aisp, lines: Lines
+) -> None:
     aisp.bank_answers(GONE, "/v2_accounts")
 
     with aisp.causeway.storage_gone("transact"):
@@ -328,7 +330,7 @@ def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(cause
 
 
 def finish(causeway: Causeway, request_id: str) -> None:
-    """Attempt the delivery at each due time until the call ends."""
+    """Repeat the attempts of a deferred call at their due times until the call has ended."""
     while (due_at := causeway.delivery(request_id).due_at) is not None:
         causeway.clock.advance(max(0, due_at - causeway.clock.time()))
         causeway.hub.delivery.worker.attempt(request_id)
@@ -429,7 +431,7 @@ def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: C
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_a_deferred_read_whose_worker_died_stays_counted(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_of_a_crashed_worker_remains_counted(causeway: Causeway, aisp: Aisp) -> None:
     request_id = accepted_id(aisp.read(headers=LATER))
     aisp.bank.answers["/v2_accounts"] = kill_worker
     with pytest.raises(WorkerKilled):
