@@ -64,10 +64,7 @@ def deliveries_end_once(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def ended_consents_are_not_used(lines: Sequence[Line]) -> Iterator[str]:
-    """Check that requests after the end of a consent call the bank only to revoke its token.
-
-    Events may still be sent, because they report earlier changes or the consent's payments.
-    """
+    """Check that requests after the end of a consent call the bank only to revoke its token. Events may be sent."""
     ended: dict[str, int] = {}
     for number, (message, members, begun) in enumerate(lines):
         if message == "consent ended":
@@ -82,7 +79,6 @@ RULES: tuple[Rule, ...] = (payments_have_orders, deliveries_end_once, ended_cons
 MESSAGES = frozenset(
     ("order recorded", "bank called", "delivered", "delivery failed", "delivery resent", "consent ended")
 )
-"""The log messages that the rules read."""
 SHAPES = {
     "token, code or secret": re.compile(
         r"[^\w-](?=[\w-]{43}(?![\w-]))(?=[\w-]{0,42}[a-z])(?=[\w-]{0,42}[A-Z])[\w-]{0,42}[0-9]", re.ASCII
@@ -96,14 +92,12 @@ SHAPES = {
     "credential of a header": re.compile("(?:Bearer|Basic|DPoP) [A-Za-z0-9+/=~._-]{8}"),
     "secret in an address": re.compile(r"[?&](?:code|token|secret|state|request_uri|\w+_token)="),
 }
-"""The patterns of secrets in plaintext."""
 _CARD_NUMBER = re.compile(r"[^\w.-]([2-6][0-9]{15})(?![\w.-])")
 _OF_CARDS = ("pin", "cvc", "cvv", "validation")
 _DIGITS = re.compile("[0-9]{3,}")
 
 
 def no_secrets(texts: Sequence[str]) -> Iterator[str]:
-    """Check that no line contains a secret or a card number."""
     if any(_secrets_in("\n".join(texts))):
         found = ((kind, _DIGITS.sub("#", text)) for text in texts for kind in _secrets_in(text))
         yield from (f"a {kind} was logged: {text:.100}" for kind, text in found)
@@ -149,7 +143,6 @@ class Trace:
         self.add("order recorded", {"bic": bic, "sent_as": request_id}, "")
 
     def set_back(self, length: int) -> None:
-        """Restore the first ``length`` lines, as the storage restores its state."""
         self._judge()
         del self._lines[length:]
         self._begun.set(min(self._begun.get(), length))
@@ -167,7 +160,6 @@ class Trace:
 
 
 TRACE = Trace()
-"""The trace of the running test."""
 
 
 def check_log(texts: Iterable[str]) -> None:

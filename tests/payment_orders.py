@@ -22,10 +22,7 @@ class Orders:
 
 
 def payment_orders(version: int, bic: str, iban: str, currency: str, callback: str) -> Orders:
-    """Return orders for a bank of protocol version ``version``, from the account ``iban``.
-
-    The PSU is redirected to ``callback``.
-    """
+    """Return orders from the account ``iban`` for a bank of protocol ``version``. ``callback`` is the redirect URL."""
     return {1: _orders_v1, 2: _orders_v2}[version](bic, iban, currency, callback)
 
 

@@ -82,7 +82,6 @@ VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("ut
 
 
 def longest(model: type[Message], member: str, value: Any) -> int:
-    """Return the maximum length that is stated in the error for a ``value`` that is too long."""
     with pytest.raises(InvalidMessage) as refused:
         model.read({member: value})
     (reason,) = [problem.reason for problem in refused.value.problems if problem.field == member]
@@ -90,7 +89,6 @@ def longest(model: type[Message], member: str, value: Any) -> int:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors that GitHub generates for the headings."""
     headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -115,8 +113,6 @@ def test_every_route_is_documented(method: str, path: str) -> None:
 
 
 class Recorder(dict[str, str]):
-    """An environment that records the names of the read variables."""
-
     def __init__(self, values: Mapping[str, str]) -> None:
         super().__init__(values)
         self.asked: set[str] = set()

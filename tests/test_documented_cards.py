@@ -40,7 +40,6 @@ BLOCKS = {
 
 
 def page() -> str:
-    """Return all documentation of cards."""
     return "\n".join([CARDS, reference("card-actions"), reference("card-values")])
 
 
@@ -56,10 +55,7 @@ def fields(text: str, head: str) -> dict[str, str]:
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Return a table as a mapping from the first cell of each row to the other cells.
-
-    The table is the first table below a heading that has the given title of the first column.
-    """
+    """Map the first cell of each row to the others, in the first table below ``heading`` with the title ``first``."""
     found, *_ = [each[2:] for each in tables(section(page(), heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 

@@ -15,7 +15,6 @@ CUSTOMER, ACCOUNT, TRANSACTION = ({row[0]: row for row in table[2:]} for table i
 
 
 def members(*parts: type[BaseModel]) -> dict[str, bool]:
-    """Return the member names of a customer file, and whether each member is required."""
     return {field.alias or name: field.is_required() for part in parts for name, field in part.model_fields.items()}
 
 

@@ -47,7 +47,6 @@ from tests.kit.documents import (
 
 
 def flowing(text: str) -> str:
-    """Return a text without its line breaks."""
     return re.sub(r"\s+", " ", text)
 
 

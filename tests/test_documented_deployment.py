@@ -32,7 +32,6 @@ OWN = {
 
 
 def commands() -> Iterator[str]:
-    """Yield every AWS command in code blocks and in the text."""
     code = "\n".join(blocks(TEXT, "bash")).replace("\\\n", " ")
     inline = re.findall(r"`(?:until )?(aws [^`]+)`", TEXT)
     for line in [*code.splitlines(), *inline]:

@@ -18,7 +18,6 @@ PAGE = CARDS
 
 
 def flat(heading: str) -> str:
-    """Return the text below a heading on one line."""
     return " ".join(section(PAGE, heading).split())
 
 
@@ -27,7 +26,6 @@ def cents(text: str) -> int:
 
 
 def cells(heading: str, first: str) -> list[list[str]]:
-    """Return the rows of the first table below a heading that has the given title of the first column."""
     found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
     return found
 

@@ -29,7 +29,6 @@ def issuer(causeway: Causeway) -> Issuer:
 
 
 def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:
-    """Return the rows of the first table below a heading that has the given title of the first column."""
     found, *_ = [each[2:] for each in tables(section(page, heading)) if each[0][0] == first]
     return found
 
@@ -45,7 +44,6 @@ def money(text: str) -> tuple[int, int]:
 
 
 def funded(issuer: Issuer, amount: int, **members: Any) -> NewCard:
-    """Create an active card without fees and with this balance in euros."""
     card = issuer.card(card_currency_ison=[EUR], card_fee_group_id=302, **members)
     issuer.data("activateCard", card_id=card.card_id)
     issuer.inbound(issuer.address(card.account_id, SEPA), amount)
@@ -219,7 +217,7 @@ def test_docs_list_the_report_fields_that_are_never_present(issuer: Issuer) -> N
 
 
 def lived(issuer: Issuer) -> NewCard:
-    """Create a card with every kind of event. A field that is missing in the card's reports is never present."""
+    """Create a card with every kind of event, so that its reports contain every field that can occur."""
     account = issuer.account(program_id=502, fee_group_id=303)  # conversions are not blended there
     [holder] = [each["holder_id"] for each in issuer.data("getAccounts", account_id=account)]
     card = issuer.card(holder_id=holder, account_id=[account], account_owner_id=[holder], risk_rules_group_id=402)

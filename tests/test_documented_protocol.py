@@ -111,7 +111,6 @@ def test_docs_list_every_reason_code_of_a_failed_payment() -> None:
 
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
-    """Return the table row with the error codes of both protocol versions, without the first cell."""
     v1, v2 = VERSION_1[fault.v1].status, VERSION_2[fault.v2].status
     status = str(v1) if v1 == v2 else f"{v1} / {v2}"
     return status, str(fault.v1), fault.v2, fault.additional or ""

@@ -21,16 +21,12 @@ ALL = " ".join(CLIENT_SECURITY.split())
 
 
 class Threat(NamedTuple):
-    """A row of the threat model."""
-
     threat: str
     defence: str
     tests: str
 
 
 class Clause(NamedTuple):
-    """A row of the security clause tables."""
-
     number: str
     demand: str
     holds: str
@@ -47,7 +43,6 @@ CLAUSES = clauses()
 
 
 def threats() -> list[Threat]:
-    """Return the rows of the threat model's tables."""
     found = tables(DOCUMENTS["docs/security.md"])
     return [Threat(*row) for head, _, *content in found if head == ["Threat", "Defence", "Tests"] for row in content]
 
@@ -57,7 +52,6 @@ THREATS = threats()
 
 @cache
 def collected_tests(file: str) -> frozenset[str]:
-    """Return the tests of a file that pytest collects."""
     path = ROOT / file
     assert path.is_relative_to(ROOT / "tests")
     assert path.name.startswith("test_")

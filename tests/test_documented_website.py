@@ -33,10 +33,7 @@ HOURS, DAYS = 3600, 24 * 3600
 
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
-    """Return a table as a mapping from the first cell of each row to the other cells.
-
-    The table is the first table below a heading that has the given title of the first column.
-    """
+    """Map the first cell of each row to the others, in the first table below ``heading`` with the title ``first``."""
     found, *_ = [each[2:] for each in tables(section(WEBSITE, heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 

@@ -26,7 +26,6 @@ def prepared(**environ: str) -> tuple[list[str], dict[str, str]]:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Record the commands instead of running them, and skip the removal of resources."""
     commands: list[list[str]] = []
 
     def run(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
@@ -139,7 +138,6 @@ class Gone:
 
 
 def clients(monkeypatch: pytest.MonkeyPatch, code: str, stays: bool = False) -> list[str]:
-    """Replace the AWS clients. Return the list to which the clients append their events."""
     events: list[str] = []
     made = {"cloudformation": Formation(events, stays)}
     monkeypatch.setattr(boto3, "client", lambda service: made.get(service) or Gone(events, code))

@@ -44,7 +44,6 @@ NEW_EACH_TIME = ("MessageId", "Plaintext", "CiphertextBlob", "CreatedDate", "Res
 
 @pytest.fixture(scope="module")
 def sealed(resources: None) -> bytes:
-    """Create secrets and return a ciphertext of KMS."""
     boto3.client("secretsmanager").create_secret(Name="answered", SecretString='{"a": 1}')
     boto3.client("secretsmanager").create_secret(Name="written")
     made = boto3.client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x", EncryptionContext={"of": "this"})

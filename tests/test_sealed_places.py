@@ -24,7 +24,6 @@ def tables() -> list[str]:
 
 
 def stored(causeway: Causeway) -> Iterator[tuple[str, str, Item]]:
-    """Yield the table, the attribute and the item of every encrypted value."""
     known = set(causeway.hub.keyring.data_keys())
     for table in tables():
         for item in items(causeway, table):
@@ -40,7 +39,6 @@ def keys_of(causeway: Causeway) -> Counter[int | None]:
 
 @pytest.fixture
 def sealed_causeway(causeway: Causeway) -> Iterator[Causeway]:
-    """Provide a service with an encrypted value in every listed attribute."""
     with causeway.manager_wants_events():
         seal_something_everywhere(causeway)
         yield causeway
@@ -65,7 +63,6 @@ def test_all_values_are_reencrypted_after_a_key_rotation_with_unchanged_plaintex
 
 
 def opened(causeway: Causeway) -> list[str]:
-    """Return the plaintext of all encrypted values, in the order of tables and keys."""
     texts = []
     for table, name, item in stored(causeway):
         places = [place for place in SEALED_PLACES if (place.table, place.attribute) == (table, name)]

@@ -23,7 +23,6 @@ CALLS = [
 
 @pytest.fixture
 def https(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """Provide the service of a stage with an HTTPS public URL on the shared resources."""
     of = shared_causeway.hub.settings
     settings = {"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com", "RESOURCE_PREFIX": of.prefix}
     keys = {"KEYS_SECRET": of.keys_secret, "KMS_KEY_ID": of.kms_key_id}
@@ -33,7 +32,6 @@ def https(shared_causeway: Causeway) -> Iterator[Causeway]:
 
 
 def check(answer: Answer) -> None:
-    """Check the security headers of a response. Pages must have additional headers."""
     assert answer.headers["x-content-type-options"] == "nosniff"
     if answer.headers.get("content-type", "").startswith("text/html"):
         assert "default-src 'none'" in answer.headers["content-security-policy"]

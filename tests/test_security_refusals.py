@@ -179,7 +179,6 @@ def test_every_kind_of_security_refusal_is_tested_and_documented() -> None:
 
 
 def test_refusals_of_credentials_are_logged_only_by_security_refusals() -> None:
-    """Only the function ``security_refusals.record`` writes log lines about refused credentials."""
     past = [
         f"{module}: {event.value!r}"
         for module in MODULES

@@ -199,7 +199,6 @@ def test_imports_inside_functions_and_conditions_are_detected(source: str) -> No
 
 
 def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
-    """Yield the import cycles of the modules."""
     done: set[str] = set()
 
     def visit(one: str, way: tuple[str, ...]) -> Iterator[str]:
@@ -338,7 +337,6 @@ def test_only_listed_dataclasses_are_mutable() -> None:
 
 
 def leaves_open(decorator: ast.expr) -> bool:
-    """Return whether a decorator creates a mutable dataclass."""
     return "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
 
 
@@ -374,7 +372,6 @@ MEASURING = (
     "tests/bench/",
     *(f"tests/{name}/" for name in ("chaos", "fuzzing", "histories", "interleavings", "mutants", "network", "volume")),
 )
-"""The folders of programs that print measured durations."""
 TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}
 
 

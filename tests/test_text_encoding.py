@@ -33,7 +33,6 @@ def is_refused(path: str, answer: Answer) -> bool:
 
 
 Request = tuple[str, bytes | None, dict[str, str]]
-"""An address, a body and headers."""
 
 
 def spoilt_headers(path: str, known: dict[str, str]) -> list[Request]:

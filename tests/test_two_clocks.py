@@ -54,7 +54,6 @@ def other(request: pytest.FixtureRequest, causeway: Causeway) -> Causeway:
 
 @contextmanager
 def installed_process(process: Causeway) -> Iterator[Causeway]:
-    """Handle requests in the given process until the block ends."""
     before = bootstrap.hub()
     bootstrap.use(process.hub)
     try:
@@ -64,7 +63,6 @@ def installed_process(process: Causeway) -> Iterator[Causeway]:
 
 
 def advance_to(causeway: Causeway, process: Causeway, seconds: int) -> None:
-    """Advance time until the clock of a process has reached the given time."""
     causeway.clock.advance(seconds - process.clock.time())
 
 
@@ -175,8 +173,7 @@ def test_an_assertion_or_proof_with_the_time_of_a_fast_clock_is_accepted_exactly
     causeway: Causeway, other: Causeway, holder: KeyHolder, sign: Callable[..., tuple[Use, int]], early: bool
 ) -> None:
     """The process with the slow clock receives the replayed request in the last second in which this process would
-    accept a
-    new assertion.
+    accept a new assertion.
     """
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())
     (use, last), (soon, _), (fresh, _) = (sign(causeway, holder, iat=ahead.clock.time()) for _ in range(3))

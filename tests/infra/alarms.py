@@ -35,7 +35,6 @@ ALARM = "AWS::CloudWatch::Alarm"
 Alarm = Mapping[str, Any]
 State = Literal["OK", "ALARM", "INSUFFICIENT_DATA"]
 MetricId = tuple[str, str, frozenset[tuple[str, str]]]
-"""The namespace, name and dimensions of a metric."""
 _STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "Sum": sum,
     "Maximum": max,
@@ -76,8 +75,6 @@ contains the metric that CloudWatch derives from the API's access log.
 
 @dataclass(frozen=True)
 class Watched:
-    """A metric that an alarm evaluates."""
-
     metric: MetricId
     statistic: str
     period: int
@@ -93,15 +90,12 @@ class Watched:
 
 @dataclass
 class Data:
-    """The written values of metrics, with the times of the values in seconds."""
-
     points: dict[MetricId, list[tuple[int, float]]] = field(default_factory=dict)
 
     def add(self, metric: MetricId, at: int, value: float) -> None:
         self.points.setdefault(metric, []).append((at, value))
 
     def take(self, figures: Sequence[Metric], at: int) -> None:
-        """Add metrics as if a service had written the metrics at this time."""
         for figure in figures:
             for value in figure.values:
                 self.add((figure.namespace, figure.name, figure.dimensions), at, value)
@@ -197,7 +191,6 @@ stage.
 
 
 def open_address(issuer: Issuer, action: str, **account: int) -> Any:
-    """Open a SEPA address."""
     (address,) = issuer.data(action, **account, epm_method_id=2, currency_ison=EUR)
     return address
 
@@ -211,7 +204,6 @@ def euros(address: int, amount: int) -> dict[str, int]:
 
 
 def transfer(address: Any, iban: str = "DE89370400440532013000", name: str = "Al") -> dict[str, Any]:
-    """Return the members of a transfer of 20.00 EUR."""
     return euros(address["id"], 2_000) | {"destination_iban": iban, "destination_account_name": name}
 
 
@@ -227,13 +219,11 @@ class Service:
         self._capsys = capsys
 
     def figures(self, step: Callable[[], object]) -> list[Metric]:
-        """Run a step and return the metrics that the step writes."""
         self._capsys.readouterr()
         step()
         return metrics_in(self._capsys.readouterr().out)
 
     def run(self, function: str) -> list[Metric]:
-        """Run a scheduled function and return the metrics that the run writes."""
         return self.figures(lambda: run_schedule(app.handler_map[function]))
 
 
@@ -254,7 +244,6 @@ def overdue_delivery(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def broken_attempts(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Deliver two messages while storage does not respond."""
     messages = [{"MessageId": each, "ReceiptHandle": "", "Body": each, "MD5OfBody": "0"} for each in ("a", "b")]
     event = sqs_event(messages, "arn:aws:sqs:eu-west-1:1:deliveries", "eu-west-1")
     with service.causeway.storage_gone("batch_get"):
@@ -341,7 +330,6 @@ def round_without_end(service: Service) -> tuple[list[Metric], list[Metric]]:
 
 
 def guessed_secrets(service: Service) -> tuple[list[Metric], list[Metric]]:
-    """Send fifty calls with a wrong secret, and then one call with the correct secret."""
     causeway = service.causeway
     wrong = {"authorization": "Basic " + base64.b64encode(f"{causeway.tpp.client_id}:wrong".encode()).decode()}
     body = {"bic": "ALPHGB21", "scopes": ["account.list"]}

@@ -107,7 +107,6 @@ CONFIGURATIONS = {
 
 
 def for_stage(stage: str) -> Template:
-    """Return the template with the parameters of one stage."""
     return Template(template.load(), Stage=stage)
 
 

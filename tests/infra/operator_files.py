@@ -49,7 +49,6 @@ def changes(causeway: Causeway, content: Content) -> list[tuple[str, str]]:
 
 
 def stored_rows(causeway: Causeway, content: Content) -> dict[str, Any]:
-    """Return the stored rows of a programme manager and of the manager's credentials."""
     rows = list(causeway.hub.store.scan("programmes"))
     own = [row for row in rows if row["owner"] == f"manager#{content['id']}" or row.get("manager_id") == content["id"]]
     return {f"{row['owner']} {row['part']}": row for row in own}
@@ -75,7 +74,6 @@ def customer(id_: str = "noor", accounts: Sequence[Content] = (), **members: Any
 
 
 def account(number: str = "61000001", **members: Any) -> Content:
-    """Return an account without transactions."""
     members_of_file = {"number": number, "name": "Current account", "currency": "KWD"}
     return {**members_of_file, "balance": "1250.750", "balance_on": "2026-01-01", **members}
 

@@ -111,7 +111,6 @@ def test_docs_state_the_price_of_metrics_written_by_schedules(service: Service) 
 
 
 def deployed_names() -> dict[str, set[str]]:
-    """Map each dimension to the names of deployed resources."""
     resources = template.load()["Resources"]
     functions = ["causeway-local", *(f"causeway-local-{each.name}" for each in FUNCTIONS if each.name)]
     return {
@@ -137,12 +136,10 @@ def test_aws_metrics_in_alarms_exist_with_the_same_dimensions() -> None:
 
 
 def metric_of(name: str, metric: str = "") -> MetricId:
-    """Return the only metric of an alarm, or its first metric with the given name."""
     return next(each.metric for each in watched_metrics(ALARMS[name]).values() if metric in ("", each.metric[1]))
 
 
 def written(name: str, values: dict[str, list[float]], every: int) -> State:
-    """Return the state of an alarm after values were written at regular intervals."""
     data = Data()
     for metric, series in values.items():
         for ago, value in enumerate(reversed(series)):

@@ -19,13 +19,11 @@ MEASURED = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def assuming(**values: int) -> Figures:
-    """Return the figures of the page with different ``values``. The names of the values are command options."""
     named = {capacity.OPTIONS[f"--{name.replace('_', '-')}"]: Decimal(value) for name, value in values.items()}
     return replace(FIGURES, values={**FIGURES.values, **named})
 
 
 def rate(figures: Figures, request: str, name: str) -> Decimal:
-    """Return the requests per second at which a limit is reached."""
     return next(limit.rate for limit in capacity.limits(figures, request) if limit.name == name)
 
 

@@ -28,7 +28,6 @@ SHOWN = (".py", ".md", ".yaml", ".json", ".html", ".txt", ".toml", "Makefile")
 
 
 def main(module: str, *arguments: str) -> None:
-    """Run a command in this process with command line arguments."""
     try:
         found = importlib.import_module(f"{module}.__main__")
     except ModuleNotFoundError:

@@ -103,7 +103,6 @@ class Project:
         return [line.removeprefix("bin/") for line in lines]
 
     def made(self) -> set[str]:
-        """Return the generated files of the project, without the lock file."""
         return {file.name for file in self.folder.iterdir()} - {
             *("infra", "sdk", "requirements-run.txt", "requirements-dev.txt", ".venv.lock")
         }

@@ -19,7 +19,6 @@ VERSION = "3.99"
 SHIM = "#!/bin/sh\nexit 127\n"
 """A shim that pyenv adds to PATH for a version that is installed but not selected."""
 GOOD = "#!/bin/sh\necho {}\n"
-"""An interpreter that passes the check."""
 HOW = (
     f"install it with `apt install python{VERSION}-venv` (Debian 13), `brew install python@{VERSION}` (macOS) or "
     f"`pyenv install {VERSION}`, or set CAUSEWAY_PYTHON to its path"
@@ -27,8 +26,6 @@ HOW = (
 
 
 class Machine:
-    """A machine with separate interpreters: the folders of PATH, a home folder, and environment variables."""
-
     def __init__(self, place: Path) -> None:
         self.home, self.path = place / "home", [place / "tools"]
         self.variables: dict[str, str] = {}
@@ -60,7 +57,6 @@ class Machine:
         return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
     def find(self, *arguments: str) -> str:
-        """Run the script. Return the printed path or the error message."""
         done = self.run(SCRIPT, *arguments)
         assert (done.returncode, bool(done.stdout), bool(done.stderr)) in ((0, True, False), (1, False, True))
         return (done.stdout or done.stderr).rstrip("\n")

@@ -28,13 +28,11 @@ STARTED_BY = {
 }
 """The text for each trigger in docs/operations.md."""
 OF_LAMBDA = {"function-errors": "Errors", "function-throttles": "Throttles"}
-"""Alarms on the metrics that Lambda writes for each function."""
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name or "interface")
 
 
 def triggers() -> dict[str, str]:
-    """Return the name and trigger of the functions registered in the application."""
     found = {}
     for source in app.event_sources:
         if isinstance(source, SQSEventConfig):

@@ -29,15 +29,12 @@ OF_DEMO_BANKS = f"{TABLE}demo-banks"
 
 @dataclass
 class Rights:
-    """The rights used by requests, and the rights used by the test itself."""
-
     of_requests: Used = field(default_factory=set)
     besides: Used = field(default_factory=set)
 
 
 @pytest.fixture
 def connected(causeway: Causeway) -> Iterator[Causeway]:
-    """Connect the service with both demonstration banks in both directions."""
     with connect_banks(causeway):
         yield causeway
 
@@ -97,7 +94,6 @@ def visit(causeway: Causeway) -> None:
 
 
 def pay(causeway: Causeway) -> None:
-    """Send immediate and deferred payments of TPPs, PSUs and banks, and payment reports of banks."""
     causeway.writes_measurements()
     for bank, scopes in PAYMENT_SCOPES.items():
         given = {"scopes": scopes, "consent_type": "one_time", "state": f"rights {bank}"}
@@ -117,7 +113,6 @@ def report(causeway: Causeway) -> None:
 
 
 def refresh_and_list(causeway: Causeway) -> None:
-    """Refresh a token of a client with a key, and list its consents and events."""
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     holder.refresh(causeway, holder.tokens(causeway)["refresh_token"])

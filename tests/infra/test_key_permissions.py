@@ -31,7 +31,6 @@ Keys = dict[str, Any]
 
 
 def granted(stage: str, function: str) -> Keys:
-    """Return the local names of the secrets that a function may read, and whether it may decrypt data keys."""
     own = {statement["Sid"]: statement for statement in statements(FOLDER / f"policy-{stage}{function}.json")}
     named = resources(own["ReadSecrets"]) if "ReadSecrets" in own else []
     names = {each.rpartition(f":secret:causeway-{stage}-")[2].removesuffix("-??????") for each in named}

@@ -124,7 +124,6 @@ def test_the_tests_variable_accepts_paths_names_patterns_and_options() -> None:
 
 
 def _make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Return the commands of ``make test`` without running them."""
     command = ["make", "--dry-run", "test", *arguments]
     return subprocess.run(
         command, cwd=ROOT, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False

@@ -91,7 +91,6 @@ def unrecorded_declines(causeway: Causeway) -> list[str]:
 
 
 def rotate_and_request_reseal(causeway: Causeway) -> None:
-    """Rotate the data key, and request that all records are encrypted with the new key."""
     causeway.hub.keyring.rotate_data_key()
     causeway.clock.advance(SETTLE_SECONDS)
     causeway.hub.resealing.request()
@@ -219,7 +218,6 @@ def test_the_performance_page_uses_only_granted_rights_on_banks_and_statistics(
 
 
 def cards_at_work(causeway: Causeway) -> None:
-    """Call card API actions that need all rights on cards, accounts and holders."""
     issuer = Issuer(causeway, causeway.another_process())
     card = issuer.card(card_virtual=0, request_reference_id=issuer.reference())
     issuer.card(account_id=card.account_id, account_owner_id=card.holder_id, holder_id=card.holder_id)
@@ -271,7 +269,6 @@ def network_at_work(issuer: Issuer) -> int:
 
 
 def reports_at_work(issuer: Issuer, card: int) -> None:
-    """Make all reads of network messages through the API and the web interface."""
     page = {"item_count": 1, "date_from": 0, "date_to": 1}
     issuer.data("getCardsActivity", **page)
     for action in ("getCardsActivity", "getFinancialAuthorizes", "getTransactions"):

@@ -16,7 +16,6 @@ SCRIPT = ROOT / "infra" / "pip_settings.py"
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Return the environment of a user on a machine without a pip configuration."""
     return {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path / "xdg"), "SSL_CERT_FILE": "/ca.pem"}
 
 

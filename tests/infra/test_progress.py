@@ -9,8 +9,6 @@ from infra.progress import LINE_SECONDS, SILENT, Progress
 
 
 class Stream(io.StringIO):
-    """A stream that may be a terminal."""
-
     def __init__(self, *, terminal: bool) -> None:
         super().__init__()
         self._terminal = terminal
@@ -20,8 +18,6 @@ class Stream(io.StringIO):
 
 
 class Clock:
-    """A monotonic clock that is set by the test."""
-
     def __init__(self) -> None:
         self.seconds = 100.0
 
@@ -36,7 +32,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def words(stream: Stream) -> str:
-    """Return the terminal output without control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 

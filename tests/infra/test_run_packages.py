@@ -41,7 +41,6 @@ emulator.load_moto()
 
 @pytest.fixture(scope="module")
 def other_modules() -> set[str]:
-    """Return the installed modules that are not in the packages of ``make run``."""
     locked = pinned_versions(ROOT / f"{lock.RUN}.txt")
     return {
         module

@@ -16,8 +16,6 @@ UNREADABLE = 400
 
 
 class Echo(StrictHandler):
-    """A handler that returns the path, the values of ``X-Value`` and the body."""
-
     protocol_version = "HTTP/1.1"
 
     def _handle(self) -> None:
@@ -36,8 +34,6 @@ class Echo(StrictHandler):
 
 
 class Chunked(Echo):
-    """A handler that reads chunked bodies and accepts any host."""
-
     reads_chunks = True
     hosts = None
     largest_body = 100
@@ -56,7 +52,6 @@ def chunked_port() -> Iterator[int]:
 
 
 def exchange(port: int, sent: bytes) -> bytes:
-    """Send raw bytes. Return all data received until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(sent)
         opened.shutdown(socket.SHUT_WR)

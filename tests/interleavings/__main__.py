@@ -80,7 +80,6 @@ Explore = Callable[[PreparedRace, str, random.Random], Findings]
 
 
 def _groups(pairs: Sequence[str], names: Sequence[str], chance: random.Random) -> Iterator[tuple[Explore, str]]:
-    """Yield the groups of concurrent requests, each with the function that explores the group."""
     triples = [", ".join(three) for three in combinations_with_replacement(names, 3)]
     yield from ((explore_pair, pair) for pair in pairs)
     yield from ((explore_triple, triple) for triple in chance.sample(triples, min(TRIPLES, len(triples))))

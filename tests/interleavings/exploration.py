@@ -38,7 +38,6 @@ from tests.openbanking.fault_scenarios import InMemory
 LATER = "later"
 """The part of an id that replaces the schedule if the second request runs after a crash."""
 _SECOND = 3
-"""The position of the second request in the list of requests and jobs."""
 _KINDS: Sequence[FaultKind] = ("crash before", "crash after")
 _VERSION = re.compile(r'"version": \d+')
 _UNKNOWN = '"outcome": "unknown"'
@@ -78,8 +77,6 @@ class PreparedRace:
 
 
 class _LazyOutcomes:
-    """A set of outcomes that are computed on demand."""
-
     def __init__(self, outcomes: Iterator[Outcome]) -> None:
         self._found: set[Outcome] = set()
         self._further = outcomes
@@ -97,8 +94,6 @@ class _LazyOutcomes:
 
 
 class Group:
-    """A group of concurrent requests."""
-
     def __init__(
         self, baseline: Baseline, requests: Sequence[Request], most: int | None, chance: random.Random | None
     ) -> None:
@@ -126,7 +121,6 @@ class Group:
         return execute(self._requests, schedule, fault)
 
     def explore(self, fault: Fault | None = None) -> Findings:
-        """Execute the schedules with the given fault. Without ``fault``, execute the schedules without faults."""
         found = Findings()
         for each in self._executions(fault):
             wrong = self._baseline.ledger_mismatch()
@@ -138,7 +132,6 @@ class Group:
         return found
 
     def explore_with_faults(self) -> Findings:
-        """Execute the schedules without a fault, and with every fault of every call."""
         return sum(map(self.explore, self.faults), self.explore())
 
     def _executions(self, fault: Fault | None = None) -> Iterator[Execution]:
@@ -210,13 +203,11 @@ class CrashRecovery:
         return self._run(self._first, *crashes)
 
     def outcome(self, executions: Sequence[Execution]) -> Outcome:
-        """Return the second request's response and the effects of both requests, independent of the jobs' attempts."""
         outcome = self._baseline.outcome(executions[_SECOND].results)
         stored = (_VERSION.sub("", line) for line in outcome.stored if not line.startswith("deliveries:"))
         return outcome._replace(stored=tuple(stored))
 
     def _run(self, first: Request, *crashes: Fault) -> Sequence[Execution]:
-        """Run each request after the previous request has ended or crashed."""
         self._baseline.restore()
         jobs: list[Request] = [partial(clean_up, self._causeway, minutes) for minutes in (3, 5, 20)]
         requests = [first, *jobs[:2], self._second, jobs[2]]
@@ -237,8 +228,7 @@ class CrashRecovery:
         exception.
 
         A read is counted before the read is made. For a payment that began and never ended, the bank's state is
-        unknown. A
-        retry returns the unknown outcome and is not sent.
+        unknown. A retry returns the unknown outcome and is not sent.
         """
         allowed = [self._never, self._completed]
         if any(_UNKNOWN in line for line in outcome.stored):
@@ -251,12 +241,10 @@ class CrashRecovery:
 
 
 def _crashes_of(number: int, execution: Execution) -> list[Fault]:
-    """Return every possible crash of a request that ran without concurrent requests."""
     return [Fault(number, call, kind) for call in range(len(execution.schedule)) for kind in _KINDS]
 
 
 def _without(prefixes: tuple[str, ...], outcome: Outcome) -> Outcome:
-    """Remove the lines with these prefixes from an outcome."""
     received, stored = (
         tuple(line for line in lines if not line.startswith(prefixes)) for lines in (outcome.received, outcome.stored)
     )

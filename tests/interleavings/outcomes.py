@@ -30,7 +30,6 @@ _RANDOM_IN_ANSWERS = re.compile(
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r'|(?![A-Z_]+\\*")[\w-]{20,}+(?!\\*":)'  # names and codes are longer, too
 )
-"""The pattern of random values in responses: identifiers, tokens and codes."""
 _ITEM_NAMES = r"\w*ids?|revision|\w*_shard|auth_code|last_four|of|pvv|stan|trace_number|trans_link"
 _RANDOM_IN_ITEMS = re.compile(
     rf'"(?:{_ITEM_NAMES})": (?:\d+|"[^"]*"|\[[\d, ]*\])'  # by name
@@ -69,7 +68,6 @@ class Baseline:
         self._snapshot.restore()
 
     def outcome(self, results: Sequence[Any]) -> Outcome:
-        """Return the outcome of requests that returned ``results``."""
         calls = Counter(path for path, _ in {*self._received_calls()})
         received = sorted(f"{path}: {number}" for path, number in calls.items())
         stored = sorted(line for table in TABLES for line in self._changes_of(table))
@@ -110,14 +108,12 @@ def format_answers(results: Sequence[Any]) -> str:
 
 
 def difference(outcome: Outcome, allowed: Iterable[Outcome]) -> str:
-    """Return the lines of an outcome that differ from the most similar allowed outcome."""
     lines = outcome.lines
     nearest = min((each.lines for each in allowed), key=lambda each: len({*each} ^ {*lines}))
     return "\n".join([*unified_diff(nearest, lines, lineterm="", n=0)][2:])
 
 
 def asks_for_repeat(result: Any) -> bool:
-    """Return whether a response asks for a retry because another request is in progress."""
     match result:
         case Answer(409, _, text):
             return STILL_RUNNING.sentence in text

@@ -26,10 +26,7 @@ CardRequest = Callable[[Issuer], Envelope | int]
 
 
 class Requests(dict[str, Request]):
-    """The competing requests by name."""
-
     def take(self, name: str) -> Request:
-        """Return a request that can run concurrently with other requests. Raises: KeyError."""
         return self[name]
 
 
@@ -47,8 +44,6 @@ class CardRequests(Requests):
 
 @dataclass(frozen=True)
 class Race:
-    """A function that creates an object, and the pairs of competing requests that run in every order."""
-
     prepare: Callable[[Causeway], Requests]
     pairs: Sequence[str]
 
@@ -60,10 +55,6 @@ EVENTS: dict[str, Race] = {}
 
 
 def race(races: dict[str, Race], *pairs: str) -> Callable[[Prepare], Prepare]:
-    """Add a set of competing requests to ``races``. The name of the set is the name of the function that prepares the
-    requests.
-    """
-
     def add(prepare: Prepare) -> Prepare:
         races[prepare.__name__.replace("_", " ")] = Race(lambda causeway: Requests(prepare(causeway)), pairs)
         return prepare
@@ -75,8 +66,6 @@ PrepareCards = Callable[[Issuer], Mapping[str, CardRequest]]
 
 
 def card_race(*pairs: str) -> Callable[[PrepareCards], PrepareCards]:
-    """Add a set of competing card API requests to ``races``."""
-
     def prepare_with(prepare: PrepareCards, causeway: Causeway) -> Requests:
         issuer = Issuer(causeway)
         return CardRequests(issuer, prepare(issuer))
@@ -195,12 +184,10 @@ def client(causeway: Causeway) -> Mapping[str, Request]:
 
 
 def _rotation(causeway: Causeway) -> Request:
-    """Return a request that rotates the secret of a client and returns the client's number of secrets."""
     return lambda: len(causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 60).client.secrets)
 
 
 def _change(causeway: Causeway, **details: Any) -> Request:
-    """Return a request that changes the client as an operator and returns the new revision."""
     return lambda: causeway.hub.openbanking.clients.update(causeway.tpp.client_id, **details).client.revision
 
 
@@ -343,8 +330,7 @@ def _expiry(issuer: Issuer) -> int:
 @race(EVENTS, "work, work", "work, sweep", "work, resend", "sweep, resend", "sweep, sweep", "work, fetch events")
 def event(causeway: Causeway) -> Mapping[str, Request]:
     """Prepare an event with a message that two workers have received. The client removes the Events URL in order to
-    fetch
-    events.
+    fetch events.
     """
     InMemory.install(causeway.hub.delivery)
     event, clients = record_delivery(causeway, body="{}"), causeway.hub.openbanking.clients

@@ -52,7 +52,6 @@ class Fault:
 
     @classmethod
     def read(cls, text: str) -> Fault:
-        """Parse the text of a fault. Raises: ValueError."""
         place, _, kind = text.partition(" ")
         request, _, call = place.partition(".")
         if kind not in get_args(FaultKind):
@@ -73,11 +72,9 @@ class Footprint:
     queried: frozenset[str]
 
     def commutes(self, other: Footprint) -> bool:
-        """Return whether two calls of different requests have the same effect in both orders."""
         return not (self.written & other.written or self.reads_from(other) or other.reads_from(self))
 
     def reads_from(self, other: Footprint) -> bool:
-        """Return whether this call reads an item that the given call writes."""
         return bool(self.read & other.written or self.queried & {table for table, _ in other.written})
 
 
@@ -100,11 +97,9 @@ class Execution:
 
     @property
     def shared_items(self) -> set[Item]:
-        """Return the items that all requests read or wrote."""
         return set.intersection(*self.items)
 
     def reaches(self, fault: Fault) -> bool:
-        """Return whether a request makes the call that the fault affects."""
         return self.schedule.count(fault.request) > fault.call
 
 
@@ -185,8 +180,7 @@ class _Scheduler:
 
     def _comes_first_elsewhere(self, number: int) -> bool:
         """Return whether an equivalent schedule makes this call before the last call, because the request of this call
-        has a lower
-        number.
+        has a lower number.
         """
         return bool(self.last and number < self.calls[-1] and self.footprints[number].commutes(self.last))
 
@@ -239,7 +233,6 @@ def _footprint_of(call: Call) -> Footprint:
 
 
 def _accesses_of(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Item]]:
-    """Yield the items that a call reads or writes, each with the operation."""
     for table, wanted in body.get("RequestItems", {}).items():
         yield from ((operation, _item(table, key)) for key in wanted["Keys"])
     for each in body.get("TransactItems", ()):
@@ -259,6 +252,5 @@ def _item(table: str, key: Mapping[str, Any]) -> Item:
 
 @cache
 def _key_names() -> Mapping[str, Sequence[str]]:
-    """Return the names of each table's key attributes."""
     tables = for_stage("local").tables()
     return {table["TableName"]: [key["AttributeName"] for key in table["KeySchema"]] for table in tables}

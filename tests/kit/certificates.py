@@ -18,7 +18,6 @@ from cryptography.x509 import Name
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QC_STATEMENTS = x509.ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 Extensions = Iterable[tuple[x509.ExtensionType, bool]]
-"""Certificate extensions, each with a flag that marks the extension as critical."""
 
 
 def seconds(time: datetime) -> int:
@@ -60,8 +59,6 @@ def sign(
 
 
 class Authority:
-    """A certification authority. If ``above`` is given, its certificate is issued by the authority ``above``."""
-
     def __init__(self, subject: str = "CN=Test CA,O=Example,C=GB", above: Authority | None = None) -> None:
         self.subject = subject
         self.above = above
@@ -87,7 +84,6 @@ class Authority:
         return pem(self.certificate)
 
     def issue(self, subject: str = "CN=TPP,O=Example,C=GB", **options: Any) -> str:
-        """Return a certificate in PEM format. ``options`` are passed to ``sign``."""
         return pem(sign(subject, self.subject, ec.generate_private_key(ec.SECP256R1()), self.key, **options))
 
 

@@ -54,12 +54,10 @@ SANDBOX, ARCHITECTURE, CAPACITY, DEPLOYMENT = (
 )
 FAULTS_PAGE, CUSTOMERS_PAGE = (DOCUMENTS[f"docs/guides/tpp-{name}.md"] for name in ("faults", "customers"))
 REFERENCE = [name.removeprefix(GENERATED) for name in page_names() if name.startswith(GENERATED)]
-"""The names of the pages in the reference."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def reference(name: str) -> str:
-    """Return a page of the reference."""
     return rendered_files.read(f"docs/{GENERATED}{name}.md")
 
 
@@ -69,7 +67,6 @@ def everything() -> str:
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """Return the code blocks of one language."""
     return [content for kind, content in BLOCK.findall(text) if kind == language]
 
 
@@ -101,7 +98,6 @@ def section(text: str, heading: str) -> str:
 
 
 def named(text: str, name: str) -> bool:
-    """Return whether ``text`` contains ``name`` as a whole word."""
     return bool(re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/{{])", text))
 
 
@@ -109,7 +105,6 @@ _RELEASE = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<day>\d{4}-\d{2}-\d{
 
 
 def releases(changelog: str) -> list[tuple[str, date]]:
-    """Return the version and date of each release in a changelog's headings."""
     return [(found["version"], date.fromisoformat(found["day"])) for found in _RELEASE.finditer(changelog)]
 
 
@@ -142,8 +137,6 @@ _ENDED = "--- this command has ended"
 
 @dataclass(frozen=True)
 class Step:
-    """Commands of a shell or a Python session, and their expected output."""
-
     commands: str
     printed: str
     language: str = "sh"
@@ -195,9 +188,7 @@ class Reading:
         return "\n".join(filter(None, [self._other(kind, before, now) for (kind, before), now in pairs]))
 
     def _other(self, kind: str, before: str, now: str) -> str:
-        """Return an error if the same example value in a guide corresponds to two different actual values. Otherwise,
-        return an empty string.
-        """
+        """Return an error if example values and actual values do not correspond one to one, or else an empty string."""
         if not _NAMES.fullmatch(kind):
             return ""
         first, second = self._found.setdefault((kind, before), now), self._shown.setdefault((kind, now), before)
@@ -257,14 +248,11 @@ class Shell:
 
 
 class PythonSession(Shell):
-    """A Python session in a folder that runs statements."""
-
     COMMAND = (sys.executable, "-u", "-m", "tests.kit.pythons", "session", _ENDED)
     PLAY = "typed"
 
 
 def with_addresses(text: str, addresses: Mapping[str, str]) -> str:
-    """Return the text in which the ports of this machine replace the ports of the guide."""
     ports = re.compile(r"(?<!\d)(" + "|".join(addresses) + r")(?!\d)")
     return ports.sub(lambda port: addresses[port[1]], text)
 

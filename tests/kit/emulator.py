@@ -45,7 +45,6 @@ def install() -> None:
 
 @cache
 def answer_calls() -> None:
-    """Respond to the AWS calls of this process while the emulator is active."""
     calls.add_observer(_answer_call)
     real_call = BaseClient._make_api_call
 

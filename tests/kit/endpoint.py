@@ -43,20 +43,17 @@ CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 def given(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of the tests' endpoint, or an empty mapping without an endpoint."""
     names = (VARIABLE, *_ENDPOINTS, *CREDENTIALS)
     return {name: environ[name] for name in names if environ.get(name)} if environ.get(VARIABLE) else {}
 
 
 def of_a_stack(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables of a test stack at the test endpoint, with a unique prefix."""
     if not endpoint:
         return {}
     return {**endpoint, "RESOURCE_PREFIX": f"{endpoint[VARIABLE]}-{uuid.uuid4().hex[:4]}"}
 
 
 def credentials(endpoint: Mapping[str, str]) -> dict[str, str]:
-    """Return the AWS credentials from the variables of the test endpoint."""
     return {name: endpoint[name] for name in CREDENTIALS if name in endpoint}
 
 
@@ -88,7 +85,6 @@ def check(environ: Mapping[str, str]) -> None:
 
 
 def answers(address: str) -> bool:
-    """Return whether a server responds at the address."""
     try:
         urlopen(address, timeout=PATIENCE_SECONDS).close()
     except HTTPError:
@@ -136,7 +132,6 @@ def _remove_stacks(formation: Any, prefix: str) -> None:
 
 @contextmanager
 def _gone_already() -> Iterator[None]:
-    """Ignore errors about resources that are deleted or being deleted."""
     try:
         yield
     except ClientError as error:

@@ -85,7 +85,6 @@ def plain(value: Value) -> tuple[str, Any]:
 
 @cache
 def condition(expression: str) -> Condition:
-    """Parse a condition expression."""
     left = list(words(expression))
     read = _either(left)
     if left:
@@ -146,7 +145,6 @@ def _take(left: list[str], word: str) -> None:
 
 
 def _arguments(left: list[str]) -> list[str]:
-    """Return the words in parentheses, separated by commas."""
     _take(left, "(")
     end = left.index(")")
     found = left[:end:2]
@@ -232,7 +230,6 @@ def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
 
 @cache
 def _clauses(expression: str) -> list[tuple[str, list[list[str]]]]:
-    """Return each verb of an update expression with the words of its changes."""
     found: list[tuple[str, list[list[str]]]] = []
     for word in words(expression):
         if word in ("SET", "REMOVE", "ADD", "DELETE"):

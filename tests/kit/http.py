@@ -32,7 +32,6 @@ EITHER_WAY = pytest.mark.parametrize("fresh", [False, True], ids=["kept", "fresh
 
 @contextlib.contextmanager
 def serving(server: _Server) -> Iterator[_Server]:
-    """Run a server until the end of the block. Then release the port."""
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -44,7 +43,6 @@ def serving(server: _Server) -> Iterator[_Server]:
 
 
 def free_port() -> int:
-    """Return a port that no process uses on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
@@ -109,7 +107,6 @@ class Connection:
         self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n".encode() + headers + b"\r\n" + body)
 
     def pause(self) -> bool:
-        """Wait briefly. Return whether the test has ended."""
         time.sleep(_PAUSE_SECONDS)
         return self.stop.is_set()
 
@@ -132,13 +129,11 @@ class SocketServer:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def note(self, number: int, request: bytes) -> None:
-        """Record a request received on a connection."""
         with self._arrival:
             self.requests.append((number, request))
             self._arrival.notify_all()
 
     def wait_for(self, count: int) -> None:
-        """Wait until ``count`` requests have arrived. Fail after a timeout."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: len(self.requests) >= count, PATIENCE_SECONDS), self.requests
 
@@ -241,20 +236,16 @@ def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def post(
     url: str, *, repeat: bool = False, total: float = AMPLE, public_only: bool = False, fresh: bool = False
 ) -> Reply:
-    """Send a POST request with a new ``Outbound``."""
     caller = Outbound(public_only=public_only, total_seconds=total)
     return caller.post(url, BODY, {"X-A": "b"}, repeat=repeat, fresh=fresh)
 
 
 def good(connection: Connection) -> None:
-    """Respond to every request of a connection with success."""
     while connection.request():
         connection.answer(b'{"status":"success"}')
 
 
 def once(behaviour: Callable[[Connection], None]) -> Callable[[Connection], None]:
-    """Return a behaviour that applies only to the first connection. All later connections get successful responses."""
-
     def serve(connection: Connection) -> None:
         (behaviour if connection.number == 1 else good)(connection)
 

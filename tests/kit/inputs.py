@@ -62,7 +62,6 @@ _PUBLIC_NAMES = _words("""
 """)
 
 PRIVATE_HOSTS = (*PRIVATE_IPV4, *(f"[{address}]" for address in PRIVATE_IPV6), *_PRIVATE_NAMES)
-"""Private hosts in the usual notation of a URL."""
 
 REFUSED_HOSTS = (*LOOPBACK_SPELLINGS, *INVALID_HOSTS, *PRIVATE_HOSTS)
 """Hosts that are not allowed in a URL outside the local stage."""
@@ -72,7 +71,6 @@ ACCEPTED_HOSTS = (*PUBLIC_IPV4, *(f"[{address}]" for address in PUBLIC_IPV6), *_
 HALF = "\ud800"
 """An unpaired surrogate. JSON can express an unpaired surrogate as an escape, but UTF-8 cannot encode the character."""
 ESCAPED = r"\ud800"
-"""The JSON escape of an unpaired surrogate."""
 
 
 def spoil(value: Any) -> Iterator[Any]:

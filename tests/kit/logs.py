@@ -17,8 +17,6 @@ from chalicelib.foundation import log
 
 
 class Lines:
-    """The log lines that the calls of a test write."""
-
     def __init__(self, stream: StringIO) -> None:
         self._stream = stream
         self._read = 0

@@ -110,7 +110,6 @@ def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
 
 
 def lossy_proxy(hub: str) -> AbstractContextManager[LossyProxy]:
-    """Run a proxy until the end of the block."""
     return serving(LossyProxy(hub))
 
 
@@ -120,8 +119,6 @@ def _until_given_up(connection: socket.socket) -> None:
 
 
 class _Answer(NamedTuple):
-    """A response of the server. The default response is an HTML page."""
-
     status: int
     headers: Sequence[tuple[str, str]] = (("Content-Type", "text/html"),)
     content: bytes = PAGE

@@ -20,7 +20,6 @@ from tests.kit.time import PATIENCE_SECONDS
 
 REQUIRED = "REQUIRE_PROGRAMS"
 PATHS = {"chromium": os.environ.get("CHROMIUM") or "/usr/bin/chromium"}
-"""The paths of programs that are found without PATH."""
 _REASON = "not installed: "
 
 
@@ -72,7 +71,6 @@ def run(
 
 
 SDK_SOURCE = Path(__file__).parents[2] / "sdk" / "src"
-"""The source folder of the Python package."""
 
 
 def check_types(program: Path) -> str:

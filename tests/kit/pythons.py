@@ -91,7 +91,6 @@ def _import_everything() -> None:
 
 
 def _answer(caller: socket.socket) -> NoReturn:
-    """Run a command in another process, and send its exit code to the caller."""
     with caller.makefile("rb") as sent:
         _, files, _, _ = socket.recv_fds(caller, 1, 3)
         command = json.load(sent)

@@ -15,7 +15,6 @@ SOURCES = {
     for path in sorted([ROOT / "app.py", *(ROOT / "chalicelib").rglob("*.py"), *(ROOT / "infra").rglob("*.py")])
 }
 MODULES = sorted(name for name in SOURCES if not name.startswith("infra"))
-"""All modules that are deployed."""
 FOUNDATION = ("chalicelib/foundation/**",)
 PROTOCOL = ("chalicelib/*/protocol/**",)
 RECORDS = ("chalicelib/**/records/**", "chalicelib/**/*_record.py", "chalicelib/**/storage/**")
@@ -39,7 +38,6 @@ IP_VERSIONS = (4, 6)
 
 @cache
 def matches(module: str, globs: tuple[str, ...]) -> bool:
-    """Return whether a module's path matches one of ``globs``."""
     return path_matches(SOURCES[module].relative_to(ROOT).as_posix(), globs)
 
 
@@ -59,7 +57,6 @@ def modules_matching(globs: tuple[str, ...]) -> list[str]:
 
 
 def within(module: str, *packages: str) -> bool:
-    """Return whether a module is one of ``packages`` or below one of them."""
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
@@ -81,7 +78,6 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def nodes(module: str) -> list[ast.AST]:
-    """Return all nodes of a module's tree."""
     return list(ast.walk(tree(module)))
 
 
@@ -92,7 +88,6 @@ def imports(module: str, at_load: bool = False) -> frozenset[str]:
 
 
 def imports_in(source: str) -> Iterator[str]:
-    """Return the modules that a source text imports."""
     return _imports(parse(source).body, at_load=False)
 
 
@@ -115,7 +110,6 @@ def _imports(body: Iterable[ast.AST], at_load: bool) -> Iterator[str]:
 
 
 def own_imports(module: str) -> set[str]:
-    """Return the modules of this repository that a module imports."""
     return {name for name in imports(module) if name in SOURCES or within(name, "infra", "tests")}
 
 
@@ -165,7 +159,6 @@ def _is_version(node: ast.expr) -> bool:
 
 
 def _has_numbers(node: ast.AST) -> bool:
-    """Return whether the constants of an expression include possible version numbers of the bank protocol."""
     found = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return any(isinstance(value, int) and not isinstance(value, bool) and value < IP_VERSIONS[0] for value in found)
 
@@ -183,7 +176,6 @@ _CLOCKS = {
     "resource.getrusage",
     "os.times",
 }
-"""Clocks that measure durations."""
 _KEYWORDS = ("timeout", "read_timeout", "connect_timeout")
 _POSITIONS = {
     **dict.fromkeys(
@@ -191,7 +183,6 @@ _POSITIONS = {
     ),
     "wait_for": 1,
 }
-"""Functions that wait, each with the position of the timeout argument."""
 
 
 _MAY_READ_CLOCK = re.compile(rf"time\.time\(|\b(?:{'|'.join(name.split('.')[1] for name in sorted(_CLOCKS))})\b")
@@ -241,7 +232,6 @@ def literal_timeouts(source: str) -> list[int]:
 
 
 def _number_constants(tree: ast.Module) -> set[str]:
-    """Return the names of a module's number constants."""
     return {
         target.id
         for node in tree.body

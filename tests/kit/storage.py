@@ -30,8 +30,6 @@ from tests.openbanking.faults import Fault
 
 @contextlib.contextmanager
 def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
-    """Call ``note`` with each AWS call inside the block, before the call is sent."""
-
     def see(call: Call, proceed: Proceed) -> Members:
         note(call)
         return proceed(call)
@@ -42,7 +40,6 @@ def observe_calls(note: Callable[[Call], object]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def record_calls(causeway: Causeway) -> Iterator[list[str]]:
-    """Record the names of the DynamoDB calls inside the block."""
     recorded: list[str] = []
 
     def note(call: Call) -> None:
@@ -119,7 +116,6 @@ def nothing_changes(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def person_cookie(causeway: Causeway) -> str:
-    """Return the ``Cookie`` header of a signed-in user."""
     from tests.website.web_user import WebUser
 
     (pair,) = WebUser.signed_in(causeway, "a@example.com").cookies.items()
@@ -128,8 +124,7 @@ def person_cookie(causeway: Causeway) -> str:
 
 Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
 """The response of an engine to a repeated transaction. DynamoDB recognises the token of a completed transaction, or
-responds
-twice that the transaction is in progress. An emulator executes the transaction again.
+responds twice that the transaction is in progress. An emulator executes the transaction again.
 """
 _IN_PROGRESS = 2
 _REGION = "eu-west-1"
@@ -167,7 +162,6 @@ class LateAnswers(Fault):
 
 
 def late_answers(causeway: Causeway) -> Iterator[LateAnswers]:
-    """Yield the lost-response fault for each engine."""
     for engine in get_args(Engine):
         yield LateAnswers(causeway, engine)
 
@@ -190,7 +184,6 @@ class _Server:
         self.is_resting = False
 
     def loses(self, operation: str) -> bool:
-        """Return whether the response to this call is lost."""
         with self._lock:
             is_first = not self.is_resting and operation not in self.lost
             self.lost |= {operation} if is_first else set()
@@ -214,7 +207,6 @@ class _Server:
 
 @cache
 def _server() -> _Server:
-    """Return the server shared by all tests of this process."""
     return _Server()
 
 

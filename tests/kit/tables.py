@@ -48,7 +48,6 @@ class Change:
 
 
 def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Execute a call and return the members of its response. Raises: Refused."""
     with _lock:
         try:
             return OPERATIONS[operation](request, tables)
@@ -121,7 +120,6 @@ def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _partition(expression: str, name: str, terms: Terms) -> tuple[str, Any]:
-    """Return the partition key value of a key condition."""
     placeholders = words(expression)
     for position, word in enumerate(placeholders[:-2]):
         if terms.name(word) == name and placeholders[position + 1] == "=":
@@ -275,7 +273,6 @@ def _table(request: Mapping[str, Any], tables: Mapping[str, Any]) -> Any:
 
 
 def _placed(request: Mapping[str, Any], tables: Mapping[str, Any], kind: str = "") -> tuple[Any, tuple[Any, ...]]:
-    """Return the table of a request, and the key values of the request's item."""
     table, key = _table(request, tables), request["Key"]
     names = table.table_key_attrs
     if not key.keys() >= set(names) or (kind != "Put" and len(key) > len(names)):

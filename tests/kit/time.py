@@ -97,7 +97,6 @@ class WatchedLock:
         self.release()
 
     def wait_for_waiting(self, count: int = 1) -> None:
-        """Wait until ``count`` threads are waiting for the lock."""
         for _ in range(count):
             assert self._waiting.acquire(timeout=PATIENCE_SECONDS), "nobody waits for the lock"
 

@@ -151,8 +151,6 @@ _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result for a mutant: the test that failed, or ``None`` if the mutant survived."""
-
     mutant: Mutant
     killed_by: str | None
 
@@ -165,7 +163,6 @@ class Hunt:
         shutil.copytree(ROOT, self._root, ignore=_LEFT_OUT)
 
     def kill(self, mutant: Mutant) -> Outcome:
-        """Run tests on ``mutant`` until one fails."""
         file = self._root / mutant.module.relative_to(ROOT)
         before = file.read_text(encoding="utf-8")
         self._write(file, mutant.code)
@@ -180,7 +177,6 @@ class Hunt:
         return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
 
     def _failure(self, tests: list[str]) -> str | None:
-        """Return the first test that fails, or ``None`` if all tests pass."""
         seconds = OWN_SECONDS if all(test.endswith(".py") for test in tests) else SECONDS
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", UNIT, *tests]
         try:
@@ -195,10 +191,7 @@ class Hunt:
         return found[1] if found else result.stdout.strip().rpartition("\n")[2] or "the tests could not be collected"
 
     def _write(self, file: Path, code: str) -> None:
-        """Write a module and delete its compiled file.
-
-        A compiled file of another mutant could have the same modification time and size.
-        """
+        """Write a module and delete its compiled file, which could have the time and size of another mutant's file."""
         file.write_text(code, encoding="utf-8")
         for compiled in file.parent.glob(f"__pycache__/{file.stem}.*"):
             compiled.unlink()

@@ -34,12 +34,10 @@ def repeat_payments() -> None:
 
 
 def deny_sending() -> None:
-    """Treat a lost response as a request that was never sent."""
     outbound.translate = lambda error, handled, *, sent: NotReached("no connection could be made")
 
 
 def share_circuits() -> None:
-    """Share one circuit among all banks."""
     admit, record = Breaker.admit, Breaker.record_failure
     Breaker.admit = lambda self, key: admit(self, "all")  # type: ignore[method-assign]
     Breaker.record_failure = lambda self, key: record(self, "all")  # type: ignore[method-assign]
@@ -54,7 +52,6 @@ DEFECTS: Mapping[str, tuple[Callable[[], None], str]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the hub over the unreliable network, and return the exit code."""
     parser = command.parser("tests.network", __doc__)
     parser.add_argument("--seed", default="2026", help="what everything is drawn from")
     parser.add_argument("--runs", type=int, default=1000)

@@ -38,14 +38,12 @@ from tests.openbanking.kit import Bank
 
 START = datetime(2096, 3, 5, 9, tzinfo=UTC)
 TPPS, VERSIONS = 0, (1, 2)
-"""The number that identifies the TPPs, and the API versions that identify the banks."""
+"""The keys of the TPPs' server and of the banks' servers. A bank's key is the API version that the bank uses."""
 _FATES: Sequence[Fate] = get_args(Fate)
 _FAILURES: Sequence[Fate] = ("drop", "unavailable", "swallow", "lose", "cut", "reset", "gateway", "never")
-"""The network faults that count as a failure of the bank."""
 _BAD, _AT_ONCE, _REPEATED = 0.5, 0.6, 0.4
 _LATE_SECONDS = 12
 _OUTAGE = 8
-"""The number of consecutive failed reads at the bank ``bad``."""
 _OVER = 15 * 60
 """The time, in seconds, after which every accepted call has ended."""
 _END_OF_TIME = 2**40
@@ -74,7 +72,6 @@ class Network:
         handler.setStream(self._ending.enter_context(log_file.open("a")))
 
     def begin(self, log: CallLog) -> Causeway:
-        """Return a service without data, connected to a network without faults."""
         self._causeway.forget_journeys((*GROWING, "clients"))
         for party, proxy in self.proxies.items():
             self._servers[party].log = log
@@ -219,7 +216,6 @@ class Run(Deliveries):
         return str(item["bic"]) if item else ""
 
     def _deliver(self) -> None:
-        """Let workers attempt every message that can be received."""
         while queued := self._causeway.queued():
             for message in queued:
                 self.hub.delivery.worker.attempt(message)
@@ -234,7 +230,6 @@ class Run(Deliveries):
             self._deliver()
 
     def _look_up(self) -> None:
-        """Fetch the outcomes of deferred calls in the role of the TPPs."""
         for each in self.observed.accepted:
             each.outcome = each.outcome if each.outcome[0] else self._make(each.fetching)
 
@@ -257,7 +252,6 @@ def _at_once(call: TppCall) -> TppCall:
 
 
 def _accepted(call: TppCall, status: int, body: Any) -> Accepted:
-    """Return the record of an accepted call, with the outcome unless the response is deferred."""
     if status == 202:
         return Accepted(call, body["request_id"])
     outcome = {"state": "done" if status == 200 else "failed", "body": body}
@@ -303,7 +297,6 @@ class NetworkVerdict(Verdict):
                 yield f"the order {request_id} was sent {times} times, and asked for {wanted} times"
 
     def _read_truly(self) -> Iterator[str]:
-        """Check that the bank sent a response to each successful read."""
         answered = {call.id for call in self._run.received.calls if call.done}
         yield from (f"the read {each} never reached its bank" for each in self._network_run.read - answered)
 
@@ -315,7 +308,6 @@ class NetworkVerdict(Verdict):
         yield from (f"{each} has {counts[each]} events" for each in self._network_run.reported if counts[each] != 1)
 
     def _circuits(self) -> Iterator[str]:
-        """Check that only the circuit of the bank ``bad`` has opened."""
         opened, bad = self._network_run.opened, self._network_run.bad
         if opened != {bad}:
             yield f"circuits opened for {sorted(opened)}, and only {bad} was bad"

@@ -37,7 +37,6 @@ class Aisp:
                 self.bank_answers(row.answer, row.webhook)
 
     def bank_answers(self, answer: Any, webhook: str = "") -> None:
-        """Script the response to a webhook, by default to the list of accounts."""
         self.bank.answers[webhook or ACCOUNTS[self.version].webhook] = lambda sent: answer
 
     def read(self, call: str = "accounts", headers: Mapping[str, str] | None = None, **query: Any) -> Answer:
@@ -45,9 +44,6 @@ class Aisp:
         return self.causeway.tpp.call("GET", path, bearer=self.bearer, headers=headers)
 
     def list_accounts(self, answer: Any = None) -> Answer:
-        """Call ``GET /tpp/accounts`` at a bank that responds with ``answer``. By default, the bank responds with an
-        empty list.
-        """
         answer = NO_ACCOUNTS[self.version] if answer is None else answer
         self.bank_answers(answer)
         return self.read()
@@ -64,7 +60,6 @@ class Aisp:
             assert answer.status == 200, answer
 
     def refresh(self) -> str:
-        """Refresh the access token, which is valid for an hour. Return the new token."""
         answer = self.causeway.tpp.call("POST", "/tpp/token", {"refresh_token": self.refresh_token})
         assert answer.status == 200, answer
         self.bearer, self.refresh_token = answer.body["access_token"], answer.body["refresh_token"]
@@ -72,11 +67,9 @@ class Aisp:
 
     @property
     def calls(self) -> int:
-        """Return the number of requests that the bank received."""
         return len(self.bank.received)
 
     def counted(self) -> int:
-        """Return the number of counted reads in all items of the consent."""
         return sum(len(item.get("reads", ())) for item in self.items())
 
     def items(self) -> list[dict[str, Any]]:
@@ -85,8 +78,6 @@ class Aisp:
 
 
 class DeferredRead(Aisp):
-    """An accepted deferred read of accounts."""
-
     def __init__(self, causeway: Causeway, version: int = 1, **headers: str) -> None:
         super().__init__(causeway, version)
         self.row = ACCOUNTS[version]

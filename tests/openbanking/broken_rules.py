@@ -159,9 +159,7 @@ _BY_MEANING: dict[str, Any] = {
 PAYMENT_ASKED_FOR = TABLES[2]["/v2_payment_single_status"].request[0]
 LONGEST_PAYMENT_ID = 1024
 LONGEST_ID = 255
-"""The maximum length of an account id or payment id in a request.
-
-The limit exceeds the documented length, because a bank may issue longer ids and the hub passes them on.
+"""The maximum length of an account or payment id in a request, longer than documented because banks may issue such ids.
 """
 
 

@@ -17,14 +17,12 @@ LATER = {"prefer": "respond-async"}
 
 
 def counters(causeway: Causeway) -> list[HourlyCounters]:
-    """Return the counters stored in the table."""
     return [
         HourlyCounters.from_item(item) for item in items(causeway, "statistics") if item["subject"].startswith("calls#")
     ]
 
 
 def measure_counts(causeway: Causeway, act: Callable[[], object]) -> Counts:
-    """Perform an action and return its measured counts."""
     causeway.hub.statistics.measurements.write()
     table_of(causeway, "statistics").items.clear()
     act()
@@ -33,7 +31,6 @@ def measure_counts(causeway: Causeway, act: Callable[[], object]) -> Counts:
 
 
 def sum_counts(found: list[HourlyCounters]) -> Counts:
-    """Return the sums of counters over all minutes."""
     return {
         f"{bic} {service}": tally.to_item()
         for bic in sorted({hourly.bic for hourly in found})
@@ -42,12 +39,10 @@ def sum_counts(found: list[HourlyCounters]) -> Counts:
 
 
 def expected_counts(version: int, service: str, **counts: int) -> Counts:
-    """Return the expected counts of a single bank and service."""
     return {f"{BIC[version]} {service}": counts}
 
 
 def error(version: int, code: int | str, status: int) -> Reply:
-    """Return a bank error in the format of the version."""
     body = {"status": "error", "error_code": code, "message": "no"} if version == 1 else {"code": code, "title": "no"}
     return Reply(status, jsontext.dumps(body).encode(), {}, 0.01)
 

@@ -31,7 +31,6 @@ from tests.kit.source_code import (
 ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "delivery"))
 """The packages that process the requests and deliveries of open banking."""
 CARDS = "chalicelib.cards"
-"""The package that processes the requests and deliveries of the card API."""
 _DELIVERY = "chalicelib.delivery"
 _OPERATOR = ("infra", "chalicelib.demo_bank.setup", "chalicelib.sandbox_clock")
 _GUESTS = ("infra", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
@@ -41,8 +40,6 @@ _CALLS_NOBODY = "wait"
 
 @dataclass(frozen=True)
 class Service:
-    """A called service, with its names in the source and its methods."""
-
     names: tuple[str, ...]
     methods: frozenset[str]
 
@@ -57,8 +54,6 @@ QUEUE = Service.of(Queue, "queue", "dead")
 
 @dataclass(frozen=True, order=True)
 class Site:
-    """A call in the source."""
-
     module: str
     line: int
     last_line: int
@@ -92,7 +87,6 @@ def call_sites(service: Service = STORE, rooms: tuple[str, ...] = ROOMS) -> froz
 
 @cache
 def sites_of_requests() -> frozenset[Site]:
-    """Return the calls of the store that open banking requests can reach."""
     served = {each: node for each, node in _functions() if not within(each.module, *_GUESTS)}
     requests = _reached([each for each in served if matches(each.module, EDGES)], served)
     return call_sites() & _of(STORE, list(requests), ROOMS)
@@ -104,7 +98,6 @@ def _wires(function: Function) -> bool:
 
 
 def _begins(function: Function) -> bool:
-    """Return whether a request or a job starts in a function."""
     return within(function.module, *ROOMS, CARDS) and matches(function.module, (*EDGES, *JOBS))
 
 
@@ -244,7 +237,6 @@ def _known() -> frozenset[Function]:
 
 
 def _called(service: Service, call: ast.Call) -> str | None:
-    """Return the name of the called method if the call is a call of the service."""
     match call.func:
         case ast.Attribute(value=value, attr=name) if _last_name(value) in service.names:
             return name

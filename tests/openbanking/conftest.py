@@ -10,10 +10,7 @@ from tests.openbanking.relay import Relay
 
 @pytest.fixture(scope="module")
 def relay(shared_causeway: Causeway) -> Iterator[Relay]:
-    """Run one service for all tests of a module, with a client and a bearer per version.
-
-    Do not use this fixture together with the fixture ``causeway``.
-    """
+    """Run one service for all tests of a module. Do not use this fixture together with the fixture ``causeway``."""
     causeway = shared_causeway.again()
     relay = Relay(causeway)
     with causeway.installed():

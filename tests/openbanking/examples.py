@@ -33,13 +33,11 @@ class Row:
 
     @property
     def request(self) -> Json:
-        """Return a copy of the TPP's request."""
         request: Json = copied(REQUESTS[self.version][self.webhook])
         return request
 
     @property
     def answer(self) -> Json:
-        """Return a copy of the bank's response."""
         good: Json = copied(ANSWERS[self.version][self.webhook])
         return {"status": "success", **good} if self.version == 1 else good
 
@@ -289,7 +287,6 @@ def _holder(body: Any, member: Member) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """Return a deep copy without shared objects."""
     if isinstance(value, dict):
         return {name: copied(inner) for name, inner in value.items()}
     return [copied(inner) for inner in value] if isinstance(value, list) else value

@@ -37,15 +37,12 @@ _LASTING = 4
 
 
 class InMemory(Queue):
-    """A queue that stores its messages in memory."""
-
     def __init__(self) -> None:
         super().__init__("in-memory")
         self.ids: list[str] = []
 
     @classmethod
     def install(cls, delivery: DeliveryContainer) -> None:
-        """Replace the queue of deliveries by a queue in memory."""
         for name in ("outbox", "engine"):
             delivery.__dict__.pop(name, None)
         delivery.__dict__["queue"] = cls()
@@ -91,7 +88,6 @@ class Scenarios:
         return register
 
     def of(self, module: str) -> list[str]:
-        """Return the names of a module's scenarios."""
         return self._modules.setdefault(module, [])
 
     def run_with_faults(self, causeway: Causeway, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +157,6 @@ def _explained(fault: Fault) -> Iterator[None]:
 
 
 def lose_first_transaction(causeway: Causeway) -> Fault:
-    """Apply the first transaction and lose its response permanently."""
     return Fault(causeway, "after", 1, lasting=True, operation="TransactWriteItems")
 
 
@@ -221,7 +216,6 @@ def _are_of_one(item: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def recorded_events(causeway: Causeway) -> list[str]:
-    """Return the types of the recorded events, sorted."""
     return sorted(record["topic"] for record in records(causeway, "event"))
 
 
@@ -243,6 +237,5 @@ def attempt_all_due(causeway: Causeway) -> None:
 
 
 def slots_in_use(causeway: Causeway) -> list[dict[str, Any]]:
-    """Return the slots that attempts currently use."""
     now = causeway.clock.time()
     return [item for item in items(causeway, "deliveries") if item.get("held_until", now) > now]

@@ -25,7 +25,6 @@ from tests.openbanking.call_sites import STORE, Service, Site, site_at
 
 FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
-"""The tables that open banking requests write to."""
 _STORE = "chalicelib.foundation.dynamodb.store"
 
 
@@ -84,7 +83,6 @@ class Fault:
             self._rests = False
 
     def loses_what_was_applied(self) -> bool:
-        """Return whether the fault applies a write and loses its response permanently."""
         return self.lasting and self.kind == "after"
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
@@ -139,7 +137,6 @@ def _module(frame: FrameType) -> str:
 
 
 def _unreachable(number: int, operation: str) -> Exception:
-    """Return an error which reports that DynamoDB is unreachable or fails internally."""
     ways = (NotSent(operation), NotSent(operation), ErrorResponse(operation, "InternalServerError", status=500))
     return ways[number % len(ways)]
 
@@ -157,7 +154,6 @@ def _conflict(call: Call) -> ErrorResponse:
 
 
 def table_of(causeway: Causeway, name: str) -> Any:
-    """Return a table of the emulator."""
     from moto.dynamodb.models import dynamodb_backends
 
     return dynamodb_backends["123456789012"][endpoint("dynamodb").region].tables[
@@ -171,8 +167,6 @@ def items(causeway: Causeway, table: str) -> list[dict[str, Any]]:
 
 
 class Snapshot:
-    """A snapshot of the items of some tables and of the time, which can be restored."""
-
     def __init__(self, causeway: Causeway, tables: Sequence[str] = JOURNEYS) -> None:
         self._causeway = causeway
         self._items = {name: _copy(table_of(causeway, name).items) for name in tables}

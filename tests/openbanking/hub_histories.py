@@ -64,7 +64,6 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"] and len(self.model["consents"]) < _MOST_CONSENTS)
     @rule(one_time=st.booleans())
     def consent_to(self, one_time: bool) -> None:
-        """Request and approve a consent, and obtain the first tokens."""
         self.authorize(one_time, None)
         self.approve(0, None)
         self.redeem(0, False, None)
@@ -108,7 +107,6 @@ class HubHistory(HubParties):
 
     @rule(which=which, again=st.sampled_from([False, False, True]), lost=lost)
     def redeem(self, which: int, again: bool, lost: Any) -> None:
-        """Redeem an unused code, or redeem a used code again."""
         codes = [each for each in self.model["consents"].values() if each["is_redeemed"] == again]
         if not codes:
             return
@@ -120,7 +118,6 @@ class HubHistory(HubParties):
 
     @rule(which=which, back=st.sampled_from([1, 1, 1, 2, 2, 3]), lost=lost)
     def refresh(self, which: int, back: int, lost: Any) -> None:
-        """Refresh with the current or a replaced token."""
         consent = self._pick_bearer(which)
         token = consent["refresh"][-min(back, len(consent["refresh"]))]
         is_repeat = self.model.is_repeat(consent, token)
@@ -159,10 +156,7 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(archives=st.booleans(), returns=st.sampled_from([True, True, True, True, False]))
     def remove_client(self, archives: bool, returns: bool) -> None:
-        """Deactivate or archive the client.
-
-        If ``returns`` is true, make some refused calls and then restore the client.
-        """
+        """Deactivate or archive the client. If ``returns`` is true, make refused calls and then restore the client."""
         clients, client_id = self.causeway.hub.openbanking.clients, self.causeway.tpp.client_id
         (clients.archive if archives else clients.deactivate)(client_id)
         self.model |= {"active": False, "archived": archives}
@@ -197,7 +191,6 @@ class HubHistory(HubParties):
         lost=lost,
     )
     def pay(self, which: int, key: str, amount: str, bank: str, times: int, lost: Any) -> None:
-        """Pay with a new or a used key, and with the same or another body."""
         consent, access = self._pick_access(which, 1)
         for _ in range(times):
             self._pay(consent, access, key, amount, bank, lost)
@@ -268,7 +261,6 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model["active"])
     @rule(days=st.sampled_from([1, 8, 173]))
     def days_pass(self, days: int) -> None:
-        """Advance the clock by some days and approve a new consent afterwards."""
         self._deliver_all()
         self._advance(days * DAY)
         self.consent_to(False)
@@ -276,7 +268,6 @@ class HubHistory(HubParties):
     @precondition(lambda self: self.model.has_notices)
     @rule()
     def announce(self) -> None:
-        """Run the job that records events about the end of consents."""
         self.causeway.hub.openbanking.call(record_due_events)
         self.model.announce()
 
@@ -331,7 +322,6 @@ class HubHistory(HubParties):
 
     @invariant()
     def tokens_of_a_consent_that_has_ended_are_dead(self) -> None:
-        """Check that tokens of ended consents and of reused codes are rejected."""
         for consent in self._bearers:
             access = [*consent["access"]][-1]
             answer = self.tpp("GET", "/tpp/consent", bearer=access)

@@ -107,12 +107,10 @@ class HubParties(RuleBasedStateMachine):
 
     @property
     def _is_asked(self) -> bool:
-        """Return whether a request is open, that is, neither approved nor declined."""
         return any(each["state"] == "open" for each in self.model["requests"])
 
     @property
     def _bearers(self) -> list[dict[str, Any]]:
-        """Return the consents with tokens."""
         return [consent for consent in self.model["consents"].values() if consent["access"]]
 
     def _pick_bearer(self, which: int) -> dict[str, Any]:

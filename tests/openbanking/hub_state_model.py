@@ -24,11 +24,9 @@ BANK: dict[int, dict[str, Result]] = {
     1: {"gone": (502, 4005), "url": (400, 4301), "saved": (409, 4205), "payment": (400, 4001)},
     2: {"gone": BLOCKED, "url": WRONG, "saved": WRONG, "payment": WRONG},
 }
-"""The error responses to bank calls, by API version."""
 FIRST = {1: 1, 2: "RCVD"}
 STATUSES: dict[int, list[Any]] = {1: [0, 1, 2, 4], 2: ["ACSP", "PDNG", "RJCT", "ACSC", "ACCC"]}
 AFTER_FINAL: dict[Any, list[Any]] = {2: [], 4: [], "RJCT": [], "ACCC": [], "ACSC": ["ACCC"]}
-"""The statuses that may follow a final payment status."""
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 OPEN, CODE, ACCESS, AGAIN, CONSENT, NOTICE = 30 * MINUTE, 10 * MINUTE, HOUR, MINUTE, 180 * DAY, 7 * DAY
@@ -60,7 +58,6 @@ class Model(dict[str, Any]):
 
     @property
     def has_notices(self) -> bool:
-        """Return whether an event about an ended consent is due for delivery."""
         return any(each["notices"] and each["notices"][0][1] <= self["now"] for each in self["consents"].values())
 
     def bearer(self, consent: Consent, access: str, or_spent: bool = False) -> Result:
@@ -143,7 +140,6 @@ class Model(dict[str, Any]):
         return self._misused(consent)
 
     def is_repeat(self, consent: Consent, token: str) -> bool:
-        """Return whether a refresh token was replaced within the retry window."""
         return token in consent["refresh"][-2:-1] and self["now"] - consent["refreshed_at"] <= AGAIN
 
     def issued(self, consent: Consent, access: str, refresh: str) -> None:
@@ -173,7 +169,6 @@ class Model(dict[str, Any]):
             self["notices"].append(consent["bank_token"])
 
     def announce(self) -> None:
-        """Record the events about the end of consents, like the job of the service."""
         for consent in self["consents"].values():
             while consent["status"] == "authorised" and consent["notices"] and consent["notices"][0][1] <= self["now"]:
                 event, _ = consent["notices"].pop(0)

@@ -92,7 +92,6 @@ class KeyHolder:
     # -- calls
 
     def form(self, causeway: Causeway, form: Mapping[str, Any], **claims: Any) -> dict[str, str]:
-        """Return a form with a client assertion."""
         return {
             "client_assertion_type": ASSERTION_TYPE,
             "client_assertion": self.assertion(causeway, **claims),
@@ -116,13 +115,11 @@ class KeyHolder:
         return causeway.tpp.call("POST", "/oauth/par", form=self.form(causeway, form), client_id="", headers=headers)
 
     def code(self, causeway: Causeway, version: int = 2, **members: Any) -> str:
-        """Push and approve a request and return the code."""
         pushed = self.push(causeway, version, **members)
         assert pushed.status == 201, pushed
         return approve_pushed(causeway, pushed.body["request_uri"], version)
 
     def redeem(self, causeway: Causeway, code: str, *, proof: str | None = "made", **members: Any) -> Answer:
-        """Exchange a code for tokens, with a new proof by default."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -142,13 +139,11 @@ class KeyHolder:
         return causeway.tpp.call("POST", "/tpp/token", form=sent, client_id="", headers=headers)
 
     def tokens(self, causeway: Causeway, version: int = 2) -> Any:
-        """Run an authorization and obtain bound tokens. Return the token response."""
         answer = self.redeem(causeway, self.code(causeway, version))
         assert answer.status == 200, answer
         return answer.body
 
     def read(self, causeway: Causeway, token: str, path: str = "/tpp/consent", *, proof: str | None = "made") -> Answer:
-        """Make a call with a bound token."""
         made = self.proof(causeway, "GET", path, token) if proof == "made" else proof
         headers = {"authorization": f"DPoP {token}"} | ({"dpop": made} if made else {})
         return causeway.tpp.call("GET", path, headers=headers)
@@ -172,20 +167,17 @@ def hashed(token: str) -> str:
 
 
 def secure(causeway: Causeway, holder: KeyHolder, **security: Any) -> None:
-    """Configure key authentication for the service's client."""
     members = {"auth_method": "private_key_jwt", "jwks": holder.jwks, **security}
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def open_pushed(causeway: Causeway, request_uri: str, client_id: str = "") -> Answer:
-    """Open a pushed request in the PSU's browser."""
     query = urlencode({"client_id": client_id or causeway.tpp.client_id, "request_uri": request_uri})
     return causeway.call("GET", f"/oauth/authorize?{query}")
 
 
 def approve_pushed(causeway: Causeway, request_uri: str, version: int = 2) -> str:
-    """Approve a pushed request and return the code."""
     opened = open_pushed(causeway, request_uri)
     assert opened.status == 303, opened
     saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(opened.headers["location"]))
@@ -209,7 +201,6 @@ def issue(authority: Authority, roles: Sequence[Role] = ROLES, subject: str = SU
 
 
 def stage_with(authority: Authority, folder: Path) -> Settings:
-    """Return the settings of a local stage that trusts the certificates of ``authority``."""
     bundle = folder / "authorities.pem"
     bundle.write_text(authority.pem)
     environment = {"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": str(bundle)}

@@ -34,8 +34,6 @@ URL = {1: "request_url", 2: "requestUrl"}
 
 @dataclass
 class ReceivedRequest:
-    """A request that a bank or an Events URL received."""
-
     path: str
     headers: Mapping[str, str]
     body: bytes
@@ -51,9 +49,7 @@ class Bank:
     received: list[ReceivedRequest] = field(default_factory=list)
     answers: dict[str, Callable[[ReceivedRequest], Any]] = field(default_factory=dict)
     causeway: Causeway = field(init=False, repr=False)
-    """The service that the bank calls."""
     version: int = field(init=False)
-    """The API version that the bank uses."""
 
     def __post_init__(self) -> None:
         self.version = self.record.api_version
@@ -64,11 +60,9 @@ class Bank:
 
     @property
     def scopes(self) -> list[str]:
-        """Return the default scopes of consents."""
         return ["account.list", "account.details"] if self.version == 1 else ["accounts"]
 
     def answer(self, sent: ReceivedRequest) -> Reply:
-        """Return the response that the test scripted for a webhook."""
         self.received.append(sent)
         answer = self.answers[sent.path](sent)
         if isinstance(answer, Exception):
@@ -106,7 +100,6 @@ class Bank:
         return name if self.version == 1 else camel_case(name)
 
     def consent_body(self, url: str, **members: Any) -> dict[str, Any]:
-        """Return the body of a consent, with the member names of the bank's version."""
         body = {"request_url": url, "scopes": self.scopes, "ibans": [IBAN]} | members
         return {self.spell(name): value for name, value in body.items()}
 
@@ -131,7 +124,6 @@ class Receiver:
 
     @property
     def events(self) -> list[Any]:
-        """Return the bodies of the received events."""
         return [jsontext.loads(sent.body) for sent in self.received]
 
 
@@ -180,32 +172,26 @@ class Tpp:
         return self.causeway.call(method, path, body, sent | dict(headers or {}), identity, several)
 
     def authorize(self, version: int, **members: Any) -> Any:
-        """Start an authorization. Return the body of the response."""
         bank = self.causeway.banks[version]
         answer = self.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": bank.scopes} | members)
         assert answer.status == 200, answer
         return answer.body
 
     def redeem(self, code: str) -> Any:
-        """Exchange an authorization code for tokens. Return the body of the response."""
         answer = self.call("POST", "/tpp/token", {"authorization_code": code})
         assert answer.status == 200, answer
         return answer.body
 
     def has_access(self, bearer: str) -> bool:
-        """Return whether a bearer is valid."""
         return self.call("GET", "/tpp/consent", bearer=bearer).status == 200
 
     def tokens(self, version: int, **members: Any) -> Any:
-        """Obtain a consent and its first tokens. Return the token response."""
         return self.redeem(self.causeway.psu.approve(version, **members).query["code"])
 
     def look_up(self, request_id: str, bearer: str | None = None, **options: Any) -> Answer:
-        """Fetch the outcome of a deferred request."""
         return self.call("GET", f"/tpp/requests/{request_id}", bearer=bearer, **options)
 
     def outcome(self, request_id: str, bearer: str | None) -> dict[str, Any]:
-        """Fetch the outcome of a deferred request and return the body."""
         answer = self.look_up(request_id, bearer)
         assert answer.status == 200, answer
         body: dict[str, Any] = answer.body
@@ -220,14 +206,12 @@ class Tpp:
         return update.events_secret
 
     def poll_events(self, limit: int | None = None) -> Poller:
-        """Configure the client to fetch its events, with authentication by a secret."""
         clients = self.causeway.hub.openbanking.clients
         self.client_secret = clients.rotate_secret(self.client_id, 0).secret
         self.client = clients.update(self.client_id, events="poll").client
         return Poller(self, limit)
 
     def send_test_event(self) -> str:
-        """Record a test event. Return the id of the event."""
         return self.causeway.hub.openbanking.tpp_events.send_test(self.client)
 
 
@@ -243,7 +227,6 @@ class Poller:
         return self.tpp.call("GET", f"/tpp/events?{urlencode(query)}")
 
     def page(self) -> Any:
-        """Fetch the next page and return its body."""
         query = {"after": self.after, "limit": self.limit}
         answer = self.request(**{name: value for name, value in query.items() if value is not None})
         assert answer.status == 200, answer
@@ -251,7 +234,6 @@ class Poller:
         return answer.body
 
     def pages(self) -> Iterator[Any]:
-        """Yield the events of each available page."""
         while True:
             page = self.page()
             yield page["events"]
@@ -259,7 +241,6 @@ class Poller:
                 return
 
     def fetch(self) -> list[Any]:
-        """Fetch and return all available events."""
         return [event for page in self.pages() for event in page]
 
 
@@ -276,12 +257,9 @@ class Consented:
 
 @dataclass(frozen=True)
 class Psu:
-    """The PSU, who approves the requests of the TPP."""
-
     causeway: Causeway
 
     def approve(self, version: int, **members: Any) -> Consented:
-        """Approve a new authorization request at the bank."""
         bank = self.causeway.banks[version]
         url = self.causeway.tpp.authorize(version, **members)["redirect_url"]
         answer = bank.call("/consent", bank.consent_body(url, scopes=members.get("scopes", bank.scopes)))
@@ -293,12 +271,10 @@ class Psu:
 
 
 def always(answer: Any) -> Callable[[ReceivedRequest], Any]:
-    """Return a scripted response that ignores its request."""
     return lambda sent: answer
 
 
 def basic(client_id: str, secret: str) -> str:
-    """Return the HTTP Basic credentials of a client."""
     return "Basic " + base64.b64encode(f"{client_id}:{secret}".encode()).decode()
 
 
@@ -307,7 +283,6 @@ class WorkerKilled(BaseException):
 
 
 def kill_worker(sent: ReceivedRequest) -> Any:
-    """Kill the worker after the bank has received its request."""
     raise WorkerKilled
 
 
@@ -342,7 +317,6 @@ def camel_case(name: str) -> str:
 
 
 def in_camel_case(value: Any) -> Any:
-    """Return a JSON value with all member names in camel case."""
     if isinstance(value, dict):
         return {camel_case(name): in_camel_case(inner) for name, inner in value.items()}
     return [in_camel_case(inner) for inner in value] if isinstance(value, list) else value

@@ -8,16 +8,13 @@ JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffc0000b0800010001
 
 
 IMAGE_DATA = (b"IDAT", zlib.compress(b"\0\0"))
-"""The chunk of a PNG file with one black pixel."""
 
 
 def header(width: int, height: int, *, depth: int = 8, colours: int = 0, interlace: int = 0) -> tuple[bytes, bytes]:
-    """Return the header chunk of a PNG file."""
     return b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colours, 0, 0, interlace)
 
 
 def jpeg(width: int, height: int, scans: bytes = b"") -> bytes:
-    """Return a JPEG file of the given size, with additional ``scans``."""
     frame = JPEG.replace(b"\x08\x00\x01\x00\x01", struct.pack(">BHH", 8, height, width))
     return frame.replace(b"\xff\xda", scans + b"\xff\xda", 1)
 
@@ -29,7 +26,6 @@ def png(*chunks: tuple[bytes, bytes]) -> bytes:
 
 
 def svg(inside: str = "", attributes: str = "") -> bytes:
-    """Return an SVG document with the given content."""
     space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     return f"<svg {space} {attributes}>{inside}</svg>".encode()
 
@@ -39,7 +35,6 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def group(content: str, times: int, attributes: str = 'id="a"') -> str:
-    """Return an SVG group (``<g>``) that repeats the given content."""
     return f"<g {attributes}>{content * times}</g>"
 
 
@@ -48,12 +43,10 @@ def uses(times: int, of: str = "a") -> str:
 
 
 def full(attributes: str = "") -> str:
-    """Return a rectangle that covers the drawing."""
     return f'<rect width="512" height="512" {attributes}/>'
 
 
 def resource(name: str, content: str, times: int = 1, attributes: str = "") -> str:
-    """Return a resource that other elements can refer to as ``#r``."""
     return f'<{name} id="r" {attributes}>{content * times}</{name}>'
 
 
@@ -122,4 +115,3 @@ USUAL = {
         '<g fill="url(#g)"><defs><linearGradient id="g"><stop/></linearGradient></defs><path d="M0 0h9v9z"/></g>'
     ),
 }
-"""Typical SVG output of drawing programs."""

@@ -24,7 +24,6 @@ relaxed = settings(max_examples=30)
 
 @st.composite
 def near(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
-    """Draw a valid body with some members removed, replaced or added."""
     body = dict(valid)
     for name in draw(st.sets(st.sampled_from(sorted(valid)), max_size=2)):
         if draw(st.booleans()):

@@ -40,7 +40,6 @@ RECEIVER = "DE89370400440532013000"
 
 
 def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[str, Any]:
-    """Return a valid payment order."""
     amount = {"amount": "12.30", "currency": "EUR"}
     bodies: dict[str, dict[str, Any]]
     if version == 1:
@@ -62,7 +61,6 @@ def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[s
 
 
 def payment_answer(version: int, payment_id: str = "P-1") -> dict[str, Any]:
-    """Return a bank's response to an order."""
     body = {"confirmation_url": "https://bank.example/confirm", "payment_id": payment_id}
     return {"status": "success" if version == 1 else "RCVD", **body}
 
@@ -74,10 +72,7 @@ REFUSAL = {
 
 
 class Pisp:
-    """A TPP with a payment consent at a bank that accepts all orders.
-
-    If ``deferred`` is true, orders are asynchronous.
-    """
+    """A TPP with a payment consent at a bank that accepts all orders. ``deferred`` makes orders asynchronous."""
 
     def __init__(
         self,
@@ -103,15 +98,13 @@ class Pisp:
 
     @classmethod
     def with_request_id(cls, causeway: Causeway, version: int, *arguments: Any, **options: Any) -> Pisp:
-        """Create a PISP whose orders have a fixed X-Request-Id."""
         pisp = cls(causeway, version, *arguments, **options)
         pisp.request_id = str(uuid.uuid4())
         return pisp
 
     def bank_accepts_all(self) -> None:
         """Make the bank accept all orders, with the payment ids P-1, P-2 and so on. Orders with the same X-Request-Id
-        count as
-        one order.
+        count as one order.
         """
         self.bank.answers[WEBHOOKS[self.version, self.kind]] = lambda sent: payment_answer(
             self.version, self._payment_id(sent)
@@ -136,7 +129,6 @@ class Pisp:
         return self._initiate(key, LATER, members)
 
     def order(self, key: str | None = None, **members: Any) -> str:
-        """Initiate a deferred payment. Return the id of the accepted request."""
         return accepted_id(self.pay_later(key, **members))
 
     def _initiate(self, key: str | None, headers: dict[str, str], members: dict[str, Any]) -> Answer:
@@ -147,7 +139,6 @@ class Pisp:
 
     @property
     def calls(self) -> int:
-        """Return the number of requests that the bank received."""
         return len(self.bank.received)
 
     # -- statuses
@@ -156,7 +147,6 @@ class Pisp:
         return self._find(f"payment_id={payment_id}")
 
     def status_of_order(self) -> Answer:
-        """Request the status of the payment with the PISP's X-Request-Id."""
         return self._find(f"request_id={self.request_id}")
 
     def _find(self, query: str) -> Answer:
@@ -164,7 +154,6 @@ class Pisp:
         return self.causeway.tpp.call("GET", f"/tpp/payment_status?{query}{bic}", bearer=self.bearer)
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
-        """Report a payment status in the role of the bank."""
         members = {"payment_id": payment_id, "payment_status": status}
         body = {self.bank.spell(name): value for name, value in members.items()}
         return self.bank.call("/payments/status", body, headers=headers)

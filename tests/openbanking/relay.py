@@ -36,10 +36,7 @@ class Relay:
         return self._bearers[tuple(scopes)]
 
     def bearer_for(self, version: int, **accounts: Sequence[str | int]) -> str:
-        """Return a new bearer with all scopes.
-
-        The consent contains ``ibans``, ``account_ids`` or ``account_numbers``.
-        """
+        """Return a new bearer with all scopes, for a consent with ``ibans``, ``account_ids`` or ``account_numbers``."""
         scopes = SCOPES[version]
         url = self.causeway.tpp.authorize(version, scopes=scopes)["redirect_url"]
         body = self.causeway.banks[version].consent_body(url, scopes=scopes, **({"ibans": []} | accounts))
@@ -80,10 +77,7 @@ class Relay:
         headers: Mapping[str, str] | None = None,
         raw_query: str | None = None,
     ) -> Answer:
-        """Make the TPP call of ``row``, by default a valid call.
-
-        Afterwards, ``received`` contains only requests of this call.
-        """
+        """Make the TPP call of ``row``, by default a valid call. Clear the recorded requests of the bank first."""
         self._pay_first(row)
         self._forget_payment(row, answer)
         self.causeway.hub.openbanking.bank_client.breaker.record_success(
@@ -101,11 +95,9 @@ class Relay:
         return self.causeway.tpp.call(row.method, f"{row.call}?{query}", bearer=bearer, headers=headers)
 
     def received(self, row: Row) -> list[ReceivedRequest]:
-        """Return the requests that the bank received during the latest call."""
         return self.bank(row).received
 
     def _addressed(self, row: Row, request: Any) -> Any:
-        """Return the request, with the BIC of the bank for direct payments."""
         if row.is_direct and isinstance(request, dict):
             return {"bic": self.bank(row).bic, **request}
         return request
@@ -139,7 +131,6 @@ def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
 
 
 def details_of(answer: Answer) -> str:
-    """Return the bank's message in an error with status 502."""
     status, code, (additional,) = error_of(answer)
     assert (status, code, additional["code"]) == (502, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC"), answer
     details: str = additional["details"]
@@ -151,12 +142,10 @@ def json_bytes(value: Any) -> bytes:
 
 
 def handed_on(row: Row, answer: Json) -> Json:
-    """Return the expected TPP response for a bank response."""
     requested = {"payment_id": row.request["payment_id"]} if row.call == "/tpp/payment_status" else {}
     return requested | {name: value for name, value in answer.items() if row.version == 2 or name != "status"}
 
 
 def logged_problems(lines: Lines) -> list[str]:
-    """Return the logged problems of malformed bank responses."""
     logged = [line for line in lines.all() if line["message"] == "malformed bank response"]
     return [problem for line in logged for problem in line["problems"]]

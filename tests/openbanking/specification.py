@@ -51,14 +51,11 @@ class Member:
 
     @property
     def shown(self) -> str:
-        """Return the name of the member in errors."""
         return ".".join(map(str, self.place))
 
 
 @dataclass(frozen=True)
 class Table:
-    """The request and the response of a webhook."""
-
     request_lines: str = field(repr=False)
     answer_lines: str = field(repr=False)
 
@@ -82,7 +79,6 @@ def _members(lines: str) -> list[Member]:
 
 
 def _below(holder: str, lines: str) -> str:
-    """Return the lines of a record as members of ``holder``."""
     return "\n".join(f"{holder}.{line.strip()}" for line in lines.strip().splitlines())
 
 

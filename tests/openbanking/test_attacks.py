@@ -382,7 +382,6 @@ def authority() -> Authority:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> Iterator[Causeway]:
-    """Run a stage in which the victim authenticates with a PSD2 certificate."""
     causeway = shared_causeway.again(stage_with(authority, tmp_path))
     with causeway.installed():
         security = {

@@ -215,7 +215,6 @@ def test_a_random_header_from_a_bank_returns_a_documented_response(
 
 @pytest.fixture(params=[1, 2])
 def bearer(request: pytest.FixtureRequest, causeway: Causeway) -> Iterator[str]:
-    """Return a valid bearer at a bank with valid responses."""
     account = {"id": 1, "name": "Main", "iban": IBAN, "resource_id": "r1", "currency": "EUR"}
     for path in ("/accounts", "/account", "/v2_accounts", "/v2_account"):
         answer = {"status": "success", "account": account, "accounts": [account]}

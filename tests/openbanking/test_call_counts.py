@@ -22,7 +22,6 @@ LATER = {"prefer": "respond-async"}
 
 @pytest.fixture
 def warm(causeway: Causeway) -> Causeway:
-    """Return a service with filled caches, like a running instance."""
     for side in causeway.banks.values():
         causeway.hub.openbanking.banks.find(side.bic)
     assert causeway.tpp.call("GET", "/tpp/banks").status == 200

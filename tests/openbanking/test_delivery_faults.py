@@ -304,10 +304,7 @@ def send_a_deferred_payment_to_a_bank_that_reuses_its_payment_id(causeway: Cause
 
 
 def _pays_once_more(pisp: Pisp, given_back: bool) -> None:
-    """Check that a one-time consent is restored if the bank was never reached, and is spent otherwise.
-
-    A restored consent must permit exactly one payment.
-    """
+    """Check that a one-time consent is restored, for exactly one payment, only if the bank was never reached."""
     assert status_of_consent(pisp.causeway) == ("authorised" if given_back else "spent")
     pisp.bank_answers(payment_answer(pisp.version))
     assert pisp.pay().status == (200 if given_back else 401)

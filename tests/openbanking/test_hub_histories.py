@@ -24,7 +24,6 @@ from tests.openbanking.kit import VERSIONS
 
 @VERSIONS
 def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
-    """Every run uses the same 12 random sequences of actions."""
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 
@@ -32,7 +31,6 @@ def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Cau
 @pytest.mark.faults
 @VERSIONS
 def test_one_hundred_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
-    """Every run uses 100 new random sequences of actions."""
     how = settings(max_examples=100, stateful_step_count=60)
     run_state_machines(lambda: HubHistory(causeway, version), how)
 
@@ -123,7 +121,6 @@ expected failure message.
 
 
 def run_steps(history: HubHistory, steps: Callable[[HubHistory], None]) -> None:
-    """Run ``steps`` and check the invariants afterwards."""
     steps(history)
     history.each_event_is_received_once_and_in_order()
     history.consents_are_as_the_model_says()

@@ -39,8 +39,6 @@ class Tpp:
 
 
 class Contest:
-    """Parallel requests of two TPPs in several processes, at a bank that accepts all orders."""
-
     def __init__(self, causeway: Causeway, version: int, consent_type: str) -> None:
         self.causeway = causeway
         self.version = version
@@ -59,7 +57,6 @@ class Contest:
         return at_once([partial(self._paid, number, request_id) for number in range(MANY)])
 
     def spent(self) -> int:
-        """Return the number of spent consents."""
         tokens = [OpaqueToken.parse(bearer, parts=3) for tpp in self.tpps for bearer in tpp.bearers]
         items = [self.causeway.hub.store.get(*consent_key(token.ids[0])) for token in tokens if token]
         return sum(item is not None and item["status"] == "spent" for item in items)

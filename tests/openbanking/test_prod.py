@@ -22,7 +22,6 @@ CHALLENGE = {
 
 @pytest.fixture
 def prod(shared_causeway: Causeway) -> Iterator[Causeway]:
-    """Run a service of the stage prod, on the resources shared by all tests."""
     of = shared_causeway.hub.settings
     settings = Settings.from_environment(
         {

@@ -20,7 +20,6 @@ SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @pytest.fixture
 def holder(causeway: Causeway) -> KeyHolder:
-    """Configure the service's client with the profile and return its key."""
     made = KeyHolder()
     secure(causeway, made, security_profile="fapi2")
     return made
@@ -153,5 +152,4 @@ def test_the_authorization_endpoint_sends_no_cors_headers(causeway: Causeway) ->
 
 
 def queried(answer: Answer) -> dict[str, str]:
-    """Return the query of a redirect."""
     return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}

@@ -28,8 +28,6 @@ LATER = {"prefer": "respond-async"}
 
 
 class Contest:
-    """A TPP that sends the same read in parallel through several service processes."""
-
     def __init__(self, causeway: Causeway, call: str, query: Mapping[str, str]) -> None:
         self.causeway, self.call, self.query = causeway, CALLS[call], query
         limit_reads(causeway, 1)

@@ -43,7 +43,6 @@ TPP_ROUTES = sorted(
 
 
 def example(model: Any) -> dict[str, Any]:
-    """Return an object with all members of a model."""
     return {field.alias or name: ["a"] for name, field in model.model_fields.items()}
 
 

@@ -99,7 +99,6 @@ class ThirdBank:
     side: Bank
 
     def call(self, path: str, members: Any, base: str = "/bank/v3") -> Answer:
-        """Send a signed call of the bank."""
         body = jsontext.dumps(members).encode()
         headers = {
             "content-type": "application/json",
@@ -115,12 +114,10 @@ class ThirdBank:
         return answer.body
 
     def approve(self, *scopes: str) -> Answer:
-        """Request and approve ``scopes``. Return the response to the bank."""
         members = {"RequestUrl": self.authorize(*scopes)["redirect_url"], "Scopes": [*scopes], "Ibans": [IBAN]}
         return self.call("/consent", members)
 
     def bearer(self, *scopes: str) -> str:
-        """Return a bearer for ``scopes``."""
         callback = self.approve(*scopes).body["CallbackUrl"]
         code = parse_qs(urlsplit(callback).query)["code"][0]
         bearer: str = self.causeway.tpp.call("POST", "/tpp/token", {"authorization_code": code}).body["access_token"]
@@ -143,7 +140,6 @@ class ThirdBank:
 
 @pytest.fixture
 def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
-    """Register a bank of the third version and its routes for one test."""
     import app  # before the version is registered, so that it is the application of every test
 
     known = set(app.app.routes)

@@ -32,7 +32,6 @@ def arn(name: str) -> str:
 
 
 def layers() -> dict[str, list[dict[str, Any]]]:
-    """Return all versions of all layers."""
     client = boto3.client("lambda")
     names = [each["LayerName"] for each in client.list_layers()["Layers"]]
     return {name: client.list_layer_versions(LayerName=name)["LayerVersions"] for name in names}
@@ -58,7 +57,6 @@ def event_sources() -> list[dict[str, Any]]:
 
 
 def schedules() -> dict[str, tuple[str, str, list[str]]]:
-    """Return the state, expression and targets of every rule."""
     client = boto3.client("events")
     rules = client.list_rules()["Rules"]
     targets = {rule["Name"]: client.list_targets_by_rule(Rule=rule["Name"])["Targets"] for rule in rules}
@@ -69,20 +67,17 @@ def schedules() -> dict[str, tuple[str, str, list[str]]]:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Map each stage name to its REST API."""
     client = boto3.client("apigateway")
     found = client.get_rest_apis()["items"]
     return {stage["stageName"]: each for each in found for stage in client.get_stages(restApiId=each["id"])["item"]}
 
 
 def interface_stage(stage: str) -> dict[str, Any]:
-    """Return the stage of a REST API, with its throttling and logging settings."""
     made: dict[str, Any] = boto3.client("apigateway").get_stage(restApiId=interfaces()[stage]["id"], stageName=stage)
     return made
 
 
 def methods(interface: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the path, method and integration of every method of a REST API."""
     client = boto3.client("apigateway")
     pages = client.get_paginator("get_resources").paginate(restApiId=interface, embed=["methods"])
     for resource in pages.search("items[]"):

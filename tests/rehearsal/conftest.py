@@ -41,7 +41,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="session")
 def deployed(emulator: None, project: Project, request: pytest.FixtureRequest) -> Project:
-    """Deploy both stages to one account."""
     for stage in STAGES:
         say(request, f"Deploying the stage {stage} to the emulator")
         project.deploy(stage)
@@ -50,7 +49,6 @@ def deployed(emulator: None, project: Project, request: pytest.FixtureRequest) -
 
 @pytest.fixture(scope="session")
 def packaged(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """Run ``make package`` for each stage, with the deployed processor architecture."""
     from infra.deploy import chalice_command, package
 
     place = tmp_path_factory.mktemp("packaged")

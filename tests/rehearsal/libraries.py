@@ -79,7 +79,6 @@ def call_services_of_boto3() -> None:
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """Return the error message of a call, or an empty string if the call succeeds."""
     try:
         call()
     except Exception as error:
@@ -88,7 +87,6 @@ def refusal(call: Callable[[], object]) -> str:
 
 
 def find_endpoints() -> None:
-    """Check that botocore finds the endpoints of other partitions."""
     import os
 
     from chalicelib.foundation.aws import environment

@@ -87,7 +87,6 @@ class Project:
         assert not self.calls.exists()
 
     def tear_down(self, stage: str) -> None:
-        """Delete a stage with Chalice's own command, as an operator does."""
         with self._used():
             command = [*chalice_command.COMMAND, "--project-dir", str(self.root), "delete", "--stage", stage]
             subprocess.run(command, check=True)
@@ -113,7 +112,6 @@ def _understood(source: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def registered(stage: str) -> dict[str, Any]:
-    """Return the application's registered routes, consumers and schedules in a stage, and their functions."""
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
     output = subprocess.run(
         [sys.executable, "-c", _REGISTERED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True

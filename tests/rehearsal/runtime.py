@@ -11,8 +11,6 @@ from pathlib import Path
 
 
 class Context:
-    """The context that Lambda passes with an invocation."""
-
     function_name = "rehearsed"
     function_version = "$LATEST"
     invoked_function_arn = "arn:aws:lambda:eu-west-1:123456789012:function:rehearsed"

@@ -22,12 +22,10 @@ LAMBDA_IS_TRUSTED = {
 
 
 def role_of(stage: str, function: str) -> str:
-    """Return the name that Chalice gives a function's role."""
     return f"causeway-{stage}-{function or 'api_handler'}"
 
 
 def names(stage: str) -> dict[str, str]:
-    """Map each function name of a stage to the function's handler."""
     handlers: dict[str, str] = registered(stage)["handlers"]
     return {"": "app.app"} | handlers
 

@@ -71,12 +71,10 @@ def transformed(folder: Path) -> dict[str, Any]:
 
 
 def of_kind(folder: Path, kind: str) -> list[dict[str, Any]]:
-    """Return the properties of all resources of a type in the transformed template."""
     return [each["Properties"] for each in transformed(folder)["Resources"].values() if each["Type"] == kind]
 
 
 def awaited_by(entry: dict[str, Any]) -> set[str]:
-    """Return the resources that a resource depends on or refers to."""
     before = entry.get("DependsOn", [])
     in_texts = re.findall(r"\$\{(\w+)[.}]", json.dumps(entry))
     return {*([before] if isinstance(before, str) else before), *template.references(entry), *in_texts}

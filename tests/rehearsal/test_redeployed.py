@@ -37,12 +37,10 @@ def spare(event: Any) -> None:
 
 
 def written(calls: list[str]) -> set[str]:
-    """Return the calls that change AWS resources."""
     return {call for call in calls if not call.partition(" ")[2].startswith(("Get", "List", "Describe"))}
 
 
 def of_stage(there: dict[str, Any], stage: str) -> dict[str, Any]:
-    """Return the part of an account that belongs to a stage."""
     return {
         kind: [repr(each) for each in (parts.items() if isinstance(parts, dict) else parts) if stage in repr(each)]
         for kind, parts in there.items()
@@ -74,7 +72,6 @@ def test_a_closed_endpoint_remains_closed_after_a_deployment(deployed: Project) 
 
 @contextmanager
 def with_another(project: Project) -> Iterator[None]:
-    """Add a function to the application within the block."""
     jobs, policy = project.root / "chalicelib/delivery/jobs.py", project.root / ".chalice/policy-dev-spare.json"
     code, config = jobs.read_text(encoding="utf-8"), project.config
     sweeping = project.root / ".chalice/policy-dev-sweep.json"

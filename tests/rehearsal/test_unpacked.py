@@ -55,7 +55,6 @@ class Function:
         return found
 
     def use_libraries(self, modules: Sequence[str]) -> None:
-        """Import ``modules``, and use libraries as the service does."""
         self._loaded_its_own(self._run(libraries.__file__, stdin=modules))
 
     def _run(self, script: str, *arguments: str, stdin: Sequence[Any]) -> Any:
@@ -91,7 +90,6 @@ def function(deployed: Project, tmp_path_factory: pytest.TempPathFactory) -> Fun
 
 
 def operator(*arguments: str, stdin: str = "") -> Any:
-    """Run the operator's command line, and return the command's output."""
     output = subprocess.run(
         [sys.executable, "-m", "infra.admin", *arguments, "--json"],
         input=stdin,

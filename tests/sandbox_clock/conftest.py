@@ -17,8 +17,6 @@ OPERATOR_KEY = "the-operators-key"
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator who advances the clock of ``causeway``."""
-
     causeway: Causeway
 
     def ask(self, body: object, key: str | None = OPERATOR_KEY, content_type: str = "application/json") -> Answer:
@@ -28,14 +26,12 @@ class Operator:
         return self.causeway.call("POST", PLACE, sent.encode(), headers)
 
     def move(self, duration: str) -> Any:
-        """Advance the clock, and check that the request succeeds. Return the body of the response."""
         answer = self.ask({"advance": duration})
         assert answer.status == 200, answer.text
         return answer.body
 
     @property
     def time(self) -> Any:
-        """Return the business time from ``GET /sandbox/clock``."""
         answer = self.causeway.call("GET", PLACE)
         assert answer.status == 200, answer.text
         return answer.body

@@ -28,7 +28,6 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ends_told(causeway: Causeway) -> list[Delivery]:
-    """Return the recorded events that report the end of consents."""
     return [each for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 

@@ -17,14 +17,11 @@ from tests.openbanking.kit import UNREACHABLE, always
 from tests.sandbox_clock.conftest import Operator
 
 MANY = 12
-"""The number of deliveries to each bank."""
 PATH = "/revoke_token"
 
 
 @dataclass
 class Workers:
-    """Workers that execute queued deliveries immediately and count the executed deliveries."""
-
     causeway: Causeway
     begun: int = 0
 

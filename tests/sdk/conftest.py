@@ -42,7 +42,6 @@ def version(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
-    """Create a bank of either version."""
     clock.seconds = NOVEMBER
     harness = BankHarness(version, clock)
     yield harness
@@ -51,7 +50,6 @@ def harness(version: int, clock: Clock) -> Iterator[BankHarness]:
 
 @pytest.fixture
 def harness_2(clock: Clock) -> Iterator[BankHarness]:
-    """Create a bank of version 2."""
     clock.seconds = NOVEMBER
     harness = BankHarness(2, clock)
     yield harness

@@ -19,7 +19,6 @@ Answer = int | httpx.Response | BaseException
 
 
 def event(number: int, kind: str = "test", *, at: float | None = None, name: str = "") -> dict[str, Any]:
-    """Return an event that was recorded ``at`` seconds after the start."""
     time = utc(START + (number if at is None else at))
     body = {"type": kind, "timestamp": time.isoformat(), "data": {"message": f"Nr. {number}, für alle"}}
     text = json.dumps(body, ensure_ascii=False)
@@ -33,9 +32,7 @@ class EventLog:
     events: list[dict[str, Any]]
     page_size: int = 3
     answers: list[Answer] = field(default_factory=list)
-    """The responses to send instead of the next pages."""
     cursors: list[str | None] = field(default_factory=list)
-    """The cursors of all requests."""
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         after = request.url.params.get("after")
@@ -89,7 +86,6 @@ class Listening:
         return StateFile(self.folder / "state.json")
 
     def listener(self, types: Iterable[str] = (), file: StateFile | None = None) -> Listener:
-        """Return a new run of ``causeway listen``."""
         hub = httpx.Client(transport=httpx.MockTransport(self.log))
         tpp = Tpp(BASE, client_id="client-1", client_secret="secret-1", http_client=hub, retries=Retries(waits=()))
         state = (file or self.file).load(BASE, "client-1")

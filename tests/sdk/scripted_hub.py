@@ -27,7 +27,6 @@ Step = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
-    """Return a response of the hub."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return httpx.Response(status, json={} if body is None else body, headers=named)
 
@@ -35,7 +34,6 @@ def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Respons
 def failure(
     status: int, code: str, title: str = "", *, retry_after: int | None = None, **members: Any
 ) -> httpx.Response:
-    """Return an error response of the hub."""
     body = {
         "code": code,
         "title": title,
@@ -48,7 +46,6 @@ def failure(
 
 
 def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> httpx.Response:
-    """Return a response with a token pair."""
     return answer(
         body={
             "access_token": f"access-{number}",
@@ -63,7 +60,6 @@ def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> h
 
 
 def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Tokens:
-    """Return the stored tokens of a consent."""
     return Tokens(
         access_token=f"access-{number}",
         refresh_token=f"refresh-{number}",
@@ -76,8 +72,6 @@ def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Token
 
 @dataclass
 class Clock:
-    """A clock that advances only when its ``sleep`` is called."""
-
     seconds: float = START
     slept: list[float] = field(default_factory=list)
 
@@ -118,12 +112,10 @@ class ScriptedHub:
         return self(request)
 
     def tpp(self, **options: Any) -> Tpp:
-        """Create a client that calls this hub."""
         client = httpx.Client(transport=httpx.MockTransport(self))
         return Tpp(BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options})
 
     def async_tpp(self, **options: Any) -> AsyncTpp:
-        """Create an asynchronous client that calls this hub."""
         client = httpx.AsyncClient(transport=httpx.MockTransport(self.asynchronously))
         return AsyncTpp(
             BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options}
@@ -134,20 +126,16 @@ class ScriptedHub:
         return [request.url.path for request in self.requests]
 
     def header(self, name: str) -> list[str | None]:
-        """Return the values of a header from all requests."""
         return [request.headers.get(name) for request in self.requests]
 
     def json(self, number: int = -1) -> Any:
-        """Return the JSON body of a recorded request."""
         return json.loads(self.requests[number].content)
 
     def form(self, number: int = -1) -> dict[str, str]:
-        """Return the form parameters of a recorded request."""
         return {name: values[0] for name, values in parse_qs(self.requests[number].content.decode()).items()}
 
 
 def repeated(step: Callable[[], Step], times: int) -> Iterable[Step]:
-    """Return a script that repeats a step several times."""
     return (step() for _ in range(times))
 
 

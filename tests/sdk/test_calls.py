@@ -59,7 +59,6 @@ BY_ITSELF = {
     *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),
     *("DPoP", "dpop_jkt"),
 }
-"""The members that the client adds automatically."""
 NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hint": "ignored by the hub"}
 """The parameters that the SDK omits, each with the reason."""
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
@@ -172,7 +171,6 @@ def test_documented_examples_of_a_schema_are_parsed_and_serialized(name: str) ->
 
 
 def example(schema: Any) -> Any:
-    """Return the documented example of a schema member."""
     if schema.get("examples"):
         return schema["examples"][0]
     if "$ref" in schema:
@@ -188,7 +186,6 @@ def example(schema: Any) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Return the JSON value with all numbers converted to strings."""
     if isinstance(value, dict):
         return {name: comparable(member) for name, member in value.items() if member is not None}
     if isinstance(value, list):

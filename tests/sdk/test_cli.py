@@ -27,10 +27,7 @@ AT = [*CLIENT, "--base-url", "http://127.0.0.1:1"]
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Remove all settings from the environment, and set a folder for state files.
-
-    Restore the signal handlers afterwards.
-    """
+    """Remove all settings from the environment, set a folder for state files, and restore signal handlers later."""
     for name in VARIABLES:
         monkeypatch.delenv(f"CAUSEWAY_{name}", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
@@ -88,7 +85,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    """Start a server that is both the hub and the receiver."""
     with serving(Hub()) as server:
         yield server
 

@@ -82,7 +82,6 @@ def number(text: str) -> int:
 
 
 def thumbprint(key: dict[str, Any]) -> str:
-    """Return the thumbprint of a key (RFC 7638)."""
     text = json.dumps(key, sort_keys=True, separators=(",", ":"))
     return base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
 

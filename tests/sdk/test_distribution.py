@@ -110,7 +110,6 @@ def test_the_wheel_metadata_contains_name_version_readme_and_extras(built: Built
 def test_the_sdist_contains_readme_changelog_and_license_and_builds_the_same_wheel(
     built: Built, tmp_path: Path
 ) -> None:
-    """The test compares the wheel built from the source folder with the wheel built from the sdist."""
     with tarfile.open(built.sdist) as sdist:
         for name in ("README.md", "CHANGELOG.md", "LICENSE"):
             file = sdist.extractfile(f"{built.sdist.name.removesuffix('.tar.gz')}/{name}")

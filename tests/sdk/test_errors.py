@@ -71,7 +71,6 @@ def test_no_log_line_of_the_sdk_contains_a_secret(caplog: pytest.LogCaptureFixtu
 
 
 def documented_statuses() -> dict[str, str]:
-    """Return for each documented status whether the status is final."""
     (table,) = tables(section(source_of("reference/tpp-api"), "## Payment statuses"))
     return {status: final for _, status, _, final in table[2:]}
 

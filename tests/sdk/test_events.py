@@ -31,7 +31,6 @@ BODY = json.dumps(
 
 
 def headers(body: str = BODY, secret: str = SECRET, moment: float = START) -> dict[str, str]:
-    """Return the headers of an event that an independent implementation has signed."""
     signature = Webhook(secret).sign("msg-1", datetime.datetime.fromtimestamp(moment, datetime.UTC), body)
     return {"Webhook-Id": "msg-1", "Webhook-Timestamp": str(int(moment)), "Webhook-Signature": signature}
 

@@ -107,7 +107,6 @@ def test_a_listener_killed_after_recording_a_response_duplicates_no_event(listen
 
 
 def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
-    """Run until the process ends before or after its n-th write of the state file."""
     listening.file.load(BASE, "client-1")
     with pytest.raises(Killed):
         listening.run(file=MortalFile(listening.file.path, number, before=before))

@@ -154,7 +154,6 @@ def test_a_correct_user_program_passes_strict_type_checks_and_type_errors_are_re
 
 @cache
 def loaded(statement: str) -> frozenset[str]:
-    """Return the modules that are loaded by executing a statement."""
     command = [sys.executable, "-c", f"import sys; {statement}; print(*sys.modules)"]
     done = subprocess.run(command, env={"PYTHONPATH": str(SDK_SOURCE)}, capture_output=True, text=True, check=True)
     return frozenset(done.stdout.split())

@@ -22,8 +22,7 @@ CONTAINER = "chalicelib/openbanking/container.py"
 
 @dataclass(frozen=True)
 class Figure:
-    """A code metric. ``value`` must not exceed ``goal``. Without a goal, ``value`` must not increase.
-
+    """A code metric. ``value`` must not exceed ``goal``; without a goal, ``value`` must not increase.
     ``names`` are the names of the counted items.
     """
 
@@ -34,13 +33,11 @@ class Figure:
 
     @property
     def row(self) -> str:
-        """Return the metric as a line of the printed table."""
         goal = "not more" if self.goal is None else f"≤ {self.goal:,}"
         return f"{self.title:40} {self.value:6,}   {goal}"
 
 
 def read_static() -> list[Figure]:
-    """Return the metrics of this repository's source."""
     chalicelib, infra = modules.read("chalicelib"), modules.read("infra")
     return [
         *_storage(chalicelib),
@@ -96,7 +93,6 @@ def _listed(title: str, names: Iterable[str], goal: int | None) -> Figure:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure the code metrics and print them."""
     parser = command.parser("tests.shape", __doc__)
     parser.add_argument("--names", action="store_true", help="list what each figure counts")
     options = parser.parse_args(arguments)

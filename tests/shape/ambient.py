@@ -41,7 +41,6 @@ def _made(module: Module, names: Names, makers: set[str]) -> Iterator[str]:
 
 
 def _titles(module: Module) -> Iterator[tuple[ast.expr, str]]:
-    """Yield each assigned value with its target."""
     for node in module.nodes:
         match node:
             case (

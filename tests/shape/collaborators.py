@@ -26,8 +26,7 @@ class Collaborators:
         """The full names of the containers, and of the classes that containers create or receive.
 
         These classes are the types of a container's parts and properties, the types of the parameters of ``__init__``,
-        and the
-        classes that a container calls or passes to ``partial``.
+        and the classes that a container calls or passes to ``partial``.
         """
 
     def dataclasses(self) -> list[str]:
@@ -86,7 +85,6 @@ class Collaborators:
                     yield from resolve(module, arguments[0]) if _PARTIAL in called else ()
 
     def _are_made(self, module: Module, annotations: Sequence[ast.expr | None]) -> bool:
-        """Return whether annotations exist and each annotation names only classes that containers create."""
         found = [self._names.resolve(module, each) for each in annotations]
         return bool(found) and all(each and each <= self.made for each in found)
 
@@ -119,5 +117,4 @@ def _assigns_names_only(init: ast.FunctionDef) -> bool:
 
 
 def _returned(function: Function) -> list[ast.expr]:
-    """Return the expressions that a function and its inner functions return."""
     return [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]

@@ -15,8 +15,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Module:
-    """A module: its ``path`` from the root of the repository, and its source."""
-
     path: str
     text: str
 
@@ -30,7 +28,6 @@ class Module:
 
     @cached_property
     def nodes(self) -> Sequence[ast.AST]:
-        """Return all nodes of the syntax tree, sorted by line."""
         return sorted(ast.walk(self.tree), key=lambda node: getattr(node, "lineno", 0))
 
     @property
@@ -42,18 +39,15 @@ class Module:
         return [node for node in self.nodes if isinstance(node, ast.ClassDef)]
 
     def place(self, node: ast.stmt | ast.expr | ast.excepthandler, about: str = "") -> str:
-        """Return the file and line of a node with a title."""
         return f"{self.path}:{node.lineno} {about}".rstrip()
 
 
 def read(folder: str) -> list[Module]:
-    """Return the modules of ``chalicelib`` or ``infra``, sorted by path."""
     paths = [path for name, path in SOURCES.items() if within(name, folder)]
     return [Module(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths]
 
 
 def matching(modules: Iterable[Module], globs: tuple[str, ...]) -> list[Module]:
-    """Return the modules whose paths match one of ``globs``."""
     return [module for module in modules if path_matches(module.path, globs)]
 
 
@@ -79,12 +73,10 @@ class Names:
         return frozenset() if expression is None else frozenset(self._named(module, expression))
 
     def classes(self) -> dict[str, tuple[Module, ast.ClassDef]]:
-        """Return all classes by their full names."""
         modules = self._modules.values()
         return {f"{module.name}.{each.name}": (module, each) for module in modules for each in module.classes}
 
     def subclasses(self, root: str) -> set[str]:
-        """Return the full names of a class and of all its subclasses."""
         bases = {name: self.bases(module, each) for name, (module, each) in self.classes().items()}
         found = {root}
         while new := {name for name, above in bases.items() if above & found} - found:
@@ -173,7 +165,6 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 
 
 def parameters(function: Function) -> list[ast.arg]:
-    """Return the parameters of a function in order, without ``self`` and ``cls``."""
     given = function.args
     found = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     return [each for each in found if each is not None and each.arg not in ("self", "cls")]
@@ -184,10 +175,7 @@ LONGEST_MODULE, LONGEST_FUNCTION = 400, 40
 
 
 def statements(modules: Iterable[Module]) -> int:
-    """Return all ``ast.stmt`` nodes, including nested statements and imports, without documentation.
-
-    Documentation is every statement that is only a string: a docstring or an attribute description.
-    """
+    """Return all ``ast.stmt`` nodes, including nested statements and imports, without documentation strings."""
     return sum(_statements(module.nodes) for module in modules)
 
 
@@ -200,21 +188,16 @@ def _is_string(node: ast.stmt) -> bool:
 
 
 def lines(modules: Iterable[Module], path: str) -> int:
-    """Return the number of lines of the module at a path, or 0 if there is no such module."""
     return sum(len(module.text.splitlines()) for module in modules if module.path == path)
 
 
 def long_modules(modules: Iterable[Module]) -> list[str]:
-    """Return the modules of more than 400 lines."""
     found = [(module.path, lines([module], module.path)) for module in modules]
     return [f"{path} {length}" for path, length in found if length > LONGEST_MODULE]
 
 
 def long_functions(modules: Sequence[Module]) -> list[str]:
-    """Return the functions of more than 40 statements.
-
-    Statements of inner functions count, and documentation does not count.
-    """
+    """Return the functions of more than 40 statements. Statements of inner functions count."""
     found = [
         (module.place(each, each.name), _statements(ast.walk(each)) - 1)
         for module in modules

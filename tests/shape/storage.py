@@ -74,12 +74,10 @@ def _handlers(module: Module, names: Names, errors: set[str]) -> Iterator[str]:
 
 
 def idempotency_modules(modules: Sequence[Module]) -> list[str]:
-    """Return the paths of the modules whose names contain ``idempotency``."""
     return [module.path for module in modules if _IDEMPOTENCY in module.name.rpartition(".")[2]]
 
 
 def idempotency_tables(modules: Sequence[Module]) -> list[str]:
-    """Return the modules that contain the table name ``idempotency`` as a separate string."""
     return [module.path for module in modules if any(map(_is_idempotency, module.nodes))]
 
 

@@ -33,7 +33,6 @@ CEILINGS_OF_REQUESTS = {
     "card authorization: switches of file": 238,
     "card authorization: functions": 259,
 }
-"""The maximum value of each metric of a traced request."""
 
 
 def test_every_source_metric_is_at_most_its_maximum(subtests: pytest.Subtests) -> None:

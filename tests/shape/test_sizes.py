@@ -55,5 +55,4 @@ def test_statements_of_an_inner_function_are_counted_for_the_outer_function() ->
 
 
 def function_of(count: int) -> str:
-    """Return a function with the given number of statements and a docstring."""
     return "def act():\n    'Docstring.'\n" + "    a = 1\n" * count

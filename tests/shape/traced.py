@@ -41,7 +41,6 @@ class Trace:
     """The frames of generators by id. Python does not reuse the id of a stored frame."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Record an event of ``sys.setprofile``."""
         if event == "call" and _is_function(frame) and not self._goes_on(frame):
             code = frame.f_code
             path = code.co_filename.removeprefix(f"{ROOT}/")
@@ -50,7 +49,6 @@ class Trace:
             self.switches += _file_of_caller(frame) != code.co_filename
 
     def _goes_on(self, frame: FrameType) -> bool:
-        """Return whether the frame is a generator that has run before."""
         if id(frame) in self._generators:
             return True
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
@@ -108,13 +106,11 @@ def _warm(act: Callable[[], None]) -> Trace:
 
 
 def _is_function(frame: FrameType) -> bool:
-    """Return whether a frame belongs to a named function of ``chalicelib``."""
     code = frame.f_code
     return code.co_filename.startswith(_FOLDER) and not code.co_name.startswith("<")
 
 
 def _file_of_caller(frame: FrameType) -> str | None:
-    """Return the file of the nearest caller in ``chalicelib``, or ``None`` if no caller is in ``chalicelib``."""
     caller = frame.f_back
     while caller is not None and not caller.f_code.co_filename.startswith(_FOLDER):
         caller = caller.f_back

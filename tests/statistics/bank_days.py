@@ -68,10 +68,7 @@ def counters_of(replies: Iterable[tuple[int, bool]], bic: str = ALPHA) -> list[H
 def hourly(
     bic: str, hour: int, *, answered: int = 0, unanswered: int = 0, bank: float = 120, hub: float = 4
 ) -> HourlyCounters:
-    """Return the counters of one hour of account information calls.
-
-    The hour has one call per second from its start, first the unanswered calls and then the answered calls.
-    """
+    """Return counters of account information calls: one per second from the hour's start, unanswered calls first."""
     counters = HourlyCounters(bic, hour)
     for second in range(answered + unanswered):
         _count(counters, hour + second, "AISP", second >= unanswered, bank, hub)
@@ -79,12 +76,10 @@ def hourly(
 
 
 def put_counters(counters: HourlyCounters, number: int = 0) -> Put:
-    """Return the storage operation that writes the counters of the ``number``-th instance."""
     return Put(TABLE, counters.to_item(f"counters-{number}"))
 
 
 def record(bic: str, day: date, *counters: HourlyCounters, name: str = "A bank") -> DayRecord:
-    """Return the day record that is computed from the counters."""
     return compute_day(ExpectedBank(bic, name, is_active=True), day, counters, None)
 
 
@@ -132,7 +127,6 @@ def histogram(*milliseconds: float) -> Histogram:
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:
-    """Return the summary of several days, for comparison with the summaries of periods."""
     records = list(records)
     known = [record for record in records if record.availability is not None]
     return Summary(
@@ -158,12 +152,10 @@ def ingest(causeway: Causeway, *, alone: bool = False) -> None:
 
 
 def stored_records(causeway: Causeway) -> list[Item]:
-    """Return the items of all day records."""
     return causeway.hub.store.rows(TABLE, ("subject", quarter_subject(quarter_of(DAY))))
 
 
 def records(causeway: Causeway, bic: str = ALPHA) -> dict[date, DayRecord]:
-    """Return the records of a bank by day."""
     found = [DayRecord.from_item(item) for item in stored_records(causeway)]
     return {record.day: record for record in found if record.bic == bic}
 

@@ -57,7 +57,6 @@ class Table:
         return []
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """Return the items whose partition key begins with ``kind``, in key order."""
         return [item for (subject, _), item in sorted(self.items.items()) if subject.startswith(f"{kind}#")]
 
     @property
@@ -79,7 +78,6 @@ class Instance(Measurements):
         super().__init__(lambda: self.table, self.clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
 
     def another(self) -> Instance:
-        """Create a second process with the same table and clock."""
         return Instance(self.table, self.clock)
 
     def read_activity(self, client_id: str = CLIENT) -> Activity:

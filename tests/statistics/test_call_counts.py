@@ -55,7 +55,6 @@ def add(total: Total, parts: Sequence[Total]) -> Total:
 
 
 def rank(durations: list[float], percent: int) -> float:
-    """Return the exact percentile of the durations."""
     return sorted(durations)[max(math.ceil(len(durations) * percent / 100), 1) - 1]
 
 

@@ -29,7 +29,6 @@ def test_call_details_recorded_outside_a_measured_request_are_ignored() -> None:
 
 @pytest.fixture
 def call() -> Iterator[CurrentCall]:
-    """Return the call of a measured request."""
     call = CurrentCall(1, 0)
     with measuring(call, lambda: 0.0, inf):
         yield call

@@ -103,8 +103,6 @@ def test_the_current_day_has_no_figures_at_midnight(causeway: Causeway) -> None:
 
 
 class Pages:
-    """A query function that returns ``pages`` pages for the counters of 08:00."""
-
     def __init__(self, causeway: Causeway, pages: int) -> None:
         self._real = causeway.hub.store.query
         self._pages = pages

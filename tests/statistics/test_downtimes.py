@@ -18,7 +18,6 @@ from tests.statistics.bank_days import ALPHA, BETA, advance_to, counters_of
 
 
 def series(unanswered: Sequence[int], answered: Sequence[int] = (), bic: str = ALPHA) -> list[HourlyCounters]:
-    """Return one instance's counters for requests at these Unix seconds."""
     return counters_of([*((each, False) for each in unanswered), *((each, True) for each in answered)], bic)
 
 
@@ -31,7 +30,6 @@ def store(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int]
 
 
 def write(causeway: Causeway, unanswered: Sequence[int], answered: Sequence[int] = ()) -> None:
-    """Write one instance's counters, and record downtimes afterwards."""
     record(causeway, store(causeway, unanswered, answered))
 
 
@@ -40,7 +38,6 @@ def record(causeway: Causeway, counters: list[HourlyCounters]) -> None:
 
 
 def down(causeway: Causeway) -> frozenset[str]:
-    """Return the banks that have a downtime according to a new instance."""
     return OpenDowntimes(causeway.hub.store, causeway.clock).bics()
 
 
@@ -50,7 +47,6 @@ def rows(causeway: Causeway) -> list[Downtime]:
 
 @pytest.fixture
 def noon(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Set the service's clock to noon. Return its Unix second."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     advance_to(causeway, causeway.clock.now().date(), "12:00")
     return causeway.clock.time()

@@ -128,14 +128,10 @@ DAY = date(2026, 3, 2)
 MIDNIGHT = hours_of(DAY)[0]
 END = 86_400
 Reply = tuple[int, bool]
-"""A request: the second of the day at which the request was sent, and whether the bank answered.
-
-The second is negative for requests of the previous day.
-"""
+"""The second of the day at which a request was sent (negative: the previous day), and whether the bank answered."""
 
 
 def day_counters(replies: Iterable[Reply]) -> list[HourlyCounters]:
-    """Return one instance's counters for all of these requests."""
     return counters_of((MIDNIGHT + second, was_answered) for second, was_answered in replies)
 
 
@@ -203,7 +199,6 @@ def test_a_day_without_requests_has_no_downtime() -> None:
 
 
 def model(replies: Iterable[Reply]) -> list[int]:
-    """Return the downtime seconds of a day, computed second by second."""
     seen = list(replies)
     answered = {second for second, was_answered in seen if was_answered}
     series: list[int] = []

@@ -255,7 +255,6 @@ def test_an_ingest_includes_the_days_of_missed_runs(night: Causeway) -> None:
 
 
 def store_made_up(causeway: Causeway, day: date = DAY, bic: str = ALPHA) -> DayRecord:
-    """Store a synthetic day record, as a new local stack does."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
     day_records.store_record(causeway.hub.store, made)
     return made

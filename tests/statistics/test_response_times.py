@@ -23,7 +23,6 @@ def yesterday(causeway: Causeway, ago: int = 1) -> date:
 
 
 def has_record(causeway: Causeway, bic: str, day: date, *milliseconds: float) -> None:
-    """Store a statistics record for a day with the given bank response times."""
     counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
     day_records.store_record(causeway.hub.store, record(bic, day, *counters))
 

@@ -13,7 +13,6 @@ from infra import command
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Create the records and write the file."""
     command.parser("tests.upgrade", __doc__).parse_args(arguments)
     os.environ |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "STAGE": "local"}
     os.environ |= {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "eu-west-1"}

@@ -20,7 +20,6 @@ from infra.local.resources import STACK, create_resources
 from tests.infra.deployment import for_stage
 
 RELEASED = Path(__file__).with_name("released.jsonl")
-"""The path of the file with the data of the latest release."""
 
 
 def write(file: Path, state: Path, facts: Mapping[str, Any]) -> None:
@@ -46,7 +45,6 @@ def read(file: Path = RELEASED) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def restore(lines: list[dict[str, Any]], state: Path) -> None:
-    """Create a new state for an emulator from the file."""
     EmulatorState(state)
     with closing(sqlite3.connect(state)) as database, database:
         database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?)", map(_entry, lines))
@@ -65,7 +63,6 @@ def _entry(line: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def key_attributes() -> dict[str, list[str]]:
-    """Return the names of each table's key attributes in the current template."""
     tables = for_stage("local").tables()
     return {
         table["TableName"].removeprefix(f"{STACK}-"): [key["AttributeName"] for key in table["KeySchema"]]

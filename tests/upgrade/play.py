@@ -22,7 +22,6 @@ SCOPES = {
     "one": ["account.list", "account.details", "payment.init"],
     "two": ["accounts", "accounts.balances", "payments.single"],
 }
-"""The scopes that the TPP requests at each demonstration bank."""
 EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
 
 
@@ -98,7 +97,6 @@ def _use_card(issuer: Issuer) -> dict[str, Any]:
 
 
 def _reads(card: NewCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
-    """Return the actions that read the records, each with its request members."""
     for action in ("getCardDetails", "getCardNumber", "getCvc2", "getPin"):
         yield action, {"card_id": card.card_id}
     yield "getFinancialAuthorizes", {"card_id": card.card_id, **EVER}

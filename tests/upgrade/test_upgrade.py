@@ -30,7 +30,6 @@ LARGEST = 300_000
 
 @pytest.fixture(scope="module")
 def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Run an emulator with the data of the latest release."""
     state = tmp_path_factory.mktemp("upgrade") / "state"
     data_file.restore(LINES, state)
     with data_file.emulator(state):
@@ -39,9 +38,6 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def causeway(storage: None) -> Iterator[Causeway]:
-    """Return a new service process with the demonstration banks. The clock starts at the time when the data was
-    written.
-    """
     clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
     service = Causeway(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
     with service.installed(), wire_banks(service):
@@ -150,7 +146,6 @@ def accounts(causeway: Causeway, bearer: str) -> list[Any]:
 
 
 def queued(causeway: Causeway) -> list[str]:
-    """Return the messages in the deliveries queue."""
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName=f"{causeway.hub.settings.prefix}-deliveries")["QueueUrl"]
     found: list[str] = []

@@ -28,7 +28,6 @@ GOAL = 8
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Load the records, run the sweeper, print the results, and return the exit code."""
     parser = command.parser("tests.volume", __doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     options = parser.parse_args(arguments)
@@ -64,7 +63,6 @@ def _sweep(hub: Hub, count: int, due: int) -> int:
 
 
 def _progress(count: int) -> Callable[[int], None]:
-    """Return a function that prints a line for every tenth of ``count``."""
     started, printed = time.monotonic(), 0
 
     def print_tenth(written: int) -> None:

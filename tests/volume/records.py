@@ -76,7 +76,6 @@ def _write(table: str, items: list[Item]) -> int:
 
 
 def _connection() -> http.client.HTTPConnection:
-    """Return the HTTP connection of this thread."""
     if not hasattr(_thread, "connection"):
         address = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
         _thread.connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE_SECONDS)
@@ -116,7 +115,6 @@ def _delivered(new: Item, now: int) -> Item:
 
 
 def _after(new: Item, now: int, outcome: Callable[[Delivery], Update]) -> Item:
-    """Return a record as stored after one delivery attempt."""
     claimed, claim = update_claim(Delivery.from_item(new), "a-claim", now, sending=True)
     return _applied(_applied(new, claim), outcome(claimed))
 
@@ -126,7 +124,6 @@ def _applied(item: Item, update: Update) -> Item:
 
 
 def _renamed(template: Item, number: int) -> Item:
-    """Return the record with unique names, in the index shards of these names."""
     delivery_id, bic, client_id = f"volume-{number:015}", f"BANK{number % BANKS:04}", f"client-{number % CLIENTS:04}"
     own: Item = {"delivery_id": delivery_id, "bic": bic, "client_id": client_id, "receiver": f"client#{client_id}"}
     own |= OF_BANK.entry(delivery_id, bic) | OF_CLIENT.entry(delivery_id, client_id)

@@ -24,8 +24,6 @@ _USERS = (
 
 
 class RoundTrips:
-    """Counters: ``made`` is the number of round trips so far, ``calls`` is the number of calls."""
-
     def __init__(self) -> None:
         self.made = 0
         self.calls = 0
@@ -34,7 +32,6 @@ class RoundTrips:
 
     @contextmanager
     def counted(self) -> Iterator[RoundTrips]:
-        """Count the AWS calls and round trips inside the context."""
         patches = [patch(f"{user}.together", self._together) for user in _USERS]
         with observe(self._see):
             for each in patches:

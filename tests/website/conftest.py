@@ -17,7 +17,6 @@ def rendered_pages(rendered: None) -> None:
 
 @pytest.fixture
 def visitor(causeway: Causeway) -> WebUser:
-    """Return a browser without a session."""
     return WebUser(causeway)
 
 
@@ -28,13 +27,11 @@ def email() -> str:
 
 @pytest.fixture
 def user(causeway: Causeway, email: str) -> WebUser:
-    """Return a signed-in user."""
     return WebUser.signed_in(causeway, email)
 
 
 @pytest.fixture
 def registered(causeway: Causeway, email: str) -> str:
-    """Create a user with a password. Return the email."""
     user = ensure_user(causeway.hub, email)
     table, key = user_key(user.email)
     causeway.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
@@ -43,13 +40,11 @@ def registered(causeway: Causeway, email: str) -> str:
 
 @pytest.fixture
 def client_id(user: WebUser) -> str:
-    """Create a client of the user. Return its id."""
     return user.create_client()
 
 
 @pytest.fixture
 def secret_client(user: WebUser) -> tuple[str, str]:
-    """Create a client with a secret. Return the Client ID and the secret."""
     return user.create_client("Secretive", secret="yes"), user.code("client-secret")
 
 
@@ -60,20 +55,15 @@ def issuer(causeway: Causeway) -> Issuer:
 
 @pytest.fixture
 def card(issuer: Issuer) -> NewCard:
-    """Create a card with a balance of 500.00 EUR."""
     return issuer.spendable(500_00)
 
 
 @pytest.fixture
 def colleague(causeway: Causeway, user: WebUser, email: str) -> WebUser:
-    """Link the user to the programme manager of the demonstration."""
     link(causeway, email)
     return user
 
 
 def link(causeway: Causeway, email: str, manager_id: int = MANAGER) -> None:
-    """Link a user to a programme manager, as the operator does.
-
-    Skip the registration, whose password hash takes time.
-    """
+    """Link a user to a programme manager without a registration, because a password hash takes time."""
     causeway.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})

@@ -29,7 +29,6 @@ _BATCH = 100
 
 
 def add_day(causeway: Causeway, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
-    """Store a day with calls in its first seconds, unanswered calls first."""
     has_calls = answered + unanswered > 0
     counters = [hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if has_calls else []
     put = record(bic, day, *counters, name=f"Bank {bic}").put()

@@ -15,7 +15,6 @@ LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize
 
 
 def chosen(user: WebUser, path: str) -> str:
-    """Return the Client ID that a list page selects."""
     user.get(path)
     _, _, options = user.last.text.partition('<select id="client_id"')
     found = re.search(r'<option value="([^"]+)" selected>', options.partition("</select>")[0])
@@ -24,7 +23,6 @@ def chosen(user: WebUser, path: str) -> str:
 
 
 def make_client(causeway: Causeway, email: str, title: str, active: bool = True) -> str:
-    """Create a client of the user as the operator, one second after the previous clients. Return the Client ID."""
     causeway.clock.advance(1)
     made = causeway.hub.openbanking.clients.create(owner=email, title=title, active=active)
     return made.client.client_id

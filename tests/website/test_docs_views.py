@@ -22,12 +22,10 @@ DIVIDED_PAGES = sorted(DIVIDED)
 
 
 def document_of(page: str) -> Document:
-    """Return the rendered document of a page."""
     return next(each for each in documents() if each.page == page)
 
 
 def places_of(page: str) -> Sequence[str]:
-    """Return the addresses of a page and of its subpages."""
     document = document_of(page)
     return [document.place, *(part.place for part in document.parts)]
 
@@ -48,7 +46,6 @@ def test_every_page_has_its_title_a_current_menu_entry_and_unique_ids(causeway: 
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, Answer]:
-    """Return a cache of pages by address, to which the tests add the pages that they open."""
     return {}
 
 

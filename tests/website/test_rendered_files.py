@@ -20,7 +20,6 @@ LOCAL = "The documents are being rendered: try again in a few seconds, or run `m
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a folder without rendered files."""
     found = tmp_path / "rendered"
     monkeypatch.setattr(rendered_files, "FOLDER", found)
     return found
@@ -28,7 +27,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
 def sentence(request: pytest.FixtureRequest, causeway: Causeway, folder: Path) -> str:
-    """Return the error message that a stage displays without rendered files."""
     stage, said = request.param
     causeway.hub.settings = replace(causeway.hub.settings, stage=stage)
     return str(said)

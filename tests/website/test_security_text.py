@@ -13,7 +13,6 @@ PATH = "/.well-known/security.txt"
 
 @pytest.fixture
 def contact(causeway: Causeway) -> str:
-    """Set the security contact of a stage."""
     given = "mailto:security@example.com"
     causeway.hub.settings = replace(
         causeway.hub.settings, public_url="https://causeway.example.com", security_contact=given

@@ -33,7 +33,6 @@ TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
 @pytest.fixture
 def cookie(causeway: Causeway) -> str:
-    """Return the cookie of a signed-in user who owns the service's client."""
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner=OWNER, title="Budget Friend").client
     return f"{COOKIE}={causeway.hub.website.sessions.begin(ensure_user(causeway.hub, OWNER)).cookie}"
 
@@ -44,7 +43,6 @@ def shown(causeway: Causeway, name: str, cookie: str = "", **query: str) -> Answ
 
 
 def journey(hub: Hub, client: Client, *, owner: str = OWNER, expires_in: int = 3600) -> Journey:
-    """Create a journey with tokens."""
     members = {
         "client_id": client.client_id,
         "client_title": client.title,

@@ -11,12 +11,10 @@ from tests.website.web_user import PAGE_BYTES, WebUser, attempt_due_deliveries
 
 
 def steps(user: WebUser) -> list[str]:
-    """Return the titles of the next steps."""
     return re.findall(r'<li class="card">\s*<h3>.*?</svg>([^<]+)</h3>', user.last.text, re.DOTALL)
 
 
 def section(user: WebUser, heading: str) -> str:
-    """Return the markup of the section with this heading id, or an empty string."""
     return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
 
 

@@ -54,13 +54,11 @@ def test_a_documentation_page_has_no_inline_code(page: str) -> None:
 
 
 def documents(page: str) -> list[Path]:
-    """Return the rendered files of a page and of its subpages."""
     folder = rendered_files.FOLDER / "docs"
     return [folder / f"{page}.html", *folder.glob(f"{page}/*.html")]
 
 
 def has_inline_code(file: Path) -> bool:
-    """Return whether a page has inline styles or inline scripts, which browsers would block."""
     text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
     return bool(re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text))
 

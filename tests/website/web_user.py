@@ -22,7 +22,6 @@ PASSWORD = "correct horse battery"
 CALLBACK = "http://127.0.0.1:8000/authorize/callback"
 SCOPES = ["account.list", "account.balance"]
 PAGE_BYTES = 100_000
-"""The maximum size of a page in bytes."""
 PURCHASE = {
     "amount": "25.00",
     "currency_ison": 978,
@@ -32,17 +31,14 @@ PURCHASE = {
     "merchant_name": "Corner Shop",
     "merchant_country_ison": 276,
 }
-"""The fields of the simulator's form for an authorization."""
 _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
 def ensure_user(hub: Hub, email: str) -> User:
-    """Return the user with this email. Create a user without a password if necessary."""
     return hub.website.users.find(email) or hub.website.users.add(email, terms_accepted=True)
 
 
 def attempt_due_deliveries(causeway: Causeway) -> None:
-    """Make the next attempt of every due delivery."""
     for delivery in causeway.recorded():
         if delivery.state == "due":
             causeway.hub.delivery.worker.attempt(delivery.delivery_id)
@@ -138,18 +134,15 @@ class WebUser:
         return answer
 
     def follow(self) -> Answer:
-        """Follow the redirect of the last response within this service."""
         return self.get(self.last.headers["location"].removeprefix(self.causeway.hub.settings.public_url))
 
     def form(self, action: str) -> tuple[str, dict[str, str]]:
-        """Return the address and the fields of the form with the button ``action`` on the current page."""
         for address, buttons, fields in _Forms(self.last.text).forms:
             if action in buttons:
                 return address, fields | {"action": action}
         raise AssertionError(f"the page has no button {action}")
 
     def save(self, path: str, action: str, **changes: Any) -> Answer:
-        """Open a page, change the fields of the form with the button ``action``, and press the button."""
         self.get(path)
         address, fields = self.form(action)
         return self.post(address, form=fields | changes)
@@ -164,47 +157,38 @@ class WebUser:
         return found[1]
 
     def set_cookie(self, name: str) -> str:
-        """Return the latest ``Set-Cookie`` value of a cookie."""
         return next(cookie for cookie in reversed(self.set_cookies) if cookie.startswith(f"{name}="))
 
     @property
     def text(self) -> str:
-        """Return the text of the page, without markup."""
         return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", self.last.text)).split())
 
     def hidden(self, name: str) -> str:
-        """Return the value of a hidden field."""
         found = re.search(rf'<input type="hidden" name="{name}" value="([^"]*)">', self.last.text)
         assert found is not None, f"the page has no field {name}"
         return html.unescape(found[1])
 
     def checked(self, name: str) -> Sequence[str]:
-        """Return the values of the selected checkboxes or radio buttons of a name."""
         return re.findall(rf'name="{name}" value="([^"]*)"[^>]* checked', self.last.text)
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """Return the Client ID and the secrets on the page."""
         return dict(re.findall(r'<code id="(client-id|client-secret|events-secret)">([^<]+)</code>', self.last.text))
 
     def code(self, element_id: str) -> str:
-        """Return the text of a ``<code>`` element of the page."""
         found = re.search(rf'<code id="{element_id}">([^<]+)</code>', self.last.text)
         assert found is not None
         return found[1]
 
     def figures(self) -> dict[str, str]:
-        """Return the figures at the top of the page."""
         return dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", self.last.text.partition("</dl>")[0]))
 
     def table(self, label: str) -> list[list[str]]:
-        """Return the body rows of the table whose region has this label."""
         (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', self.last.text, re.DOTALL)
         cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
         return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
     def chosen_days(self) -> tuple[str, str, str]:
-        """Return the selected bank, first day and last day in the form of the performance page."""
         (bank,) = re.findall('<option value="([^"]*)" selected', self.last.text) or [""]
         since, until = (
             re.search(f'<input id="{name}"[^>]* value="([^"]*)"', self.last.text) for name in ("from", "to")
@@ -224,18 +208,15 @@ class WebUser:
         return self.post("/sign-in", email=email, password=password, **fields)
 
     def create_client(self, title: str = "Budget Friend", **fields: Any) -> str:
-        """Create a client. Return the Client ID."""
         self.get("/clients/new")
         self.post("/clients/new", **({"draft": self.hidden("draft"), "title": title, "active": "yes"} | fields))
         assert self.last.status == 201, self.text
         return self.code("client-id")
 
     def save_client(self, client_id: str, **changes: Any) -> Answer:
-        """Change the general settings of a client."""
         return self.save(f"/clients/{client_id}/settings", "general", **changes)
 
     def send_test_event(self, client_id: str) -> str:
-        """Send a test event. Return the address of its delivery page."""
         self.post(f"/clients/{client_id}", action="test-event")
         assert self.last.status == 303
         return self.last.headers["location"].partition("?")[0]
@@ -243,7 +224,6 @@ class WebUser:
     # -- an authorization: the request that is shown and run, the approval at the bank, and the tokens
 
     def shown_request(self) -> dict[str, Any]:
-        """Return the JSON on the current page."""
         found = re.search(r'id="request".*?<pre[^>]*><code[^>]*>(.*?)</code>', self.last.text, re.DOTALL)
         assert found is not None
         body: dict[str, Any] = json.loads(found[1].replace("&#34;", '"').replace("&amp;", "&"))
@@ -253,7 +233,6 @@ class WebUser:
         assert self.get(f"/authorize?client_id={client_id}&bic={bic}").status == 200
 
     def run_request(self, client_id: str, **changes: Any) -> str:
-        """Send the request of the current page. Return the authorization address at the bank."""
         fields = {
             "client_id": client_id,
             "bic": self.hidden("bic"),
@@ -266,29 +245,24 @@ class WebUser:
         return self.last.headers.get("location", "")
 
     def approve(self, url: str, version: int = 1) -> str:
-        """Save the consent at the bank. Return the address in this service that the bank redirects to."""
         scopes = parse_qs(urlsplit(url).query)["scope"][0].split()
         answer = self.causeway.banks[version].call("/consent", {"request_url": url, "scopes": scopes, "ibans": [IBAN]})
         assert answer.status == 200, answer
         return str(answer.body["callback_url"]).removeprefix("http://127.0.0.1:8000")
 
     def request_consent(self, client_id: str) -> str:
-        """Send a request and approve it at the bank. Return the callback address without opening it."""
         self.open_request(client_id)
         return self.approve(self.run_request(client_id))
 
     def open_callback(self, callback: str) -> Answer:
-        """Open a callback, and follow its redirect to the page of the authorization."""
         self.get(callback)
         return self.follow()
 
     def get_code(self, client_id: str) -> str:
-        """Run an authorization up to the page that displays the code to a client with a secret. Return the state."""
         self.open_callback(self.request_consent(client_id))
         return self.hidden("state")
 
     def get_tokens(self, client_id: str) -> str:
-        """Run an authorization until the client has tokens. Return the state."""
         self.open_callback(self.request_consent(client_id))
         assert "You have tokens" in self.text
         return self.hidden("state")
@@ -296,12 +270,10 @@ class WebUser:
     # -- cards
 
     def manage_card(self, card_id: int, action: str, **fields: Any) -> Answer:
-        """Send a form that manages a card, with the default values of the card page."""
         self.get(f"/cards/{card_id}")
         return self.post(f"/cards/{card_id}", action=action, draft=self.hidden("draft"), **fields)
 
     def simulate(self, card_id: int, action: str, **fields: Any) -> Answer:
-        """Send a form of the simulator, with the default values of the card page."""
         self.get(f"/cards/{card_id}")
         return self.post(f"/cards/{card_id}/simulator", action=action, draft=self.hidden("draft"), **fields)
 

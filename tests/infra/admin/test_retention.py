@@ -154,7 +154,6 @@ def test_retention_remove_deletes_consents_and_payments_after_five_years(causewa
 
 @pytest.fixture
 def email(causeway: Causeway) -> str:
-    """Create a user. Return the user's email address."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     return email
@@ -205,7 +204,6 @@ def test_erase_user_refuses_a_user_with_an_unarchived_client(causeway: Causeway,
 
 
 def ended_holder(causeway: Causeway) -> tuple[Issuer, int, int]:
-    """Create a holder with a closed account and a blocked card. Return the ids of the holder and the card."""
     issuer = Issuer(causeway)
     made = issuer.card_in("A", card_virtual=0)
     issuer.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")

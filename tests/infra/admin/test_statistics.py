@@ -27,7 +27,6 @@ DOWN = [f"10:00:{second:02}" for second in range(5)]
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service on the second day after ``DAY``."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     causeway.clock.advance(2 * 86_400)
@@ -36,7 +35,6 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 @pytest.fixture
 def measured(causeway: Causeway) -> Causeway:
-    """Store one minute of downtime for bank Alpha, and a daily report of bank Beta."""
     store_calls(causeway.hub.store, ALPHA, DAY, unanswered=DOWN, answered=["10:01:00"])
     assert causeway.banks[2].call("/daily_performance", {"date": str(DAY), "consentDuration": 41_250}).status == 200
     return causeway
@@ -44,7 +42,6 @@ def measured(causeway: Causeway) -> Causeway:
 
 @pytest.fixture
 def removed(causeway: Causeway) -> Iterator[Causeway]:
-    """Remove bank Alpha until the end of the test."""
     before = causeway.hub.store.get("banks", {"bic": ALPHA})
     assert before is not None
     causeway.hub.openbanking.banks.remove(ALPHA)

@@ -50,7 +50,6 @@ def bearer(causeway: Causeway) -> str:
 
 
 def revoked(causeway: Causeway, bearer: str) -> str:
-    """Revoke a consent and notify the bank. Return the id of the request."""
     causeway.queued()
     request_id = new_uuid()
     causeway.banks[1].answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -248,8 +247,6 @@ def test_trace_help_shows_an_example_and_the_json_option() -> None:
 
 
 class FakeLogs:
-    """A fake CloudWatch Logs client with two log entries per page."""
-
     def __init__(self, groups: dict[str, list[str]]) -> None:
         self._groups = groups
         self.asked: list[dict[str, Any]] = []

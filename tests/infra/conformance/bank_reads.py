@@ -18,8 +18,6 @@ Members = dict[str, Any]
 
 
 class BankReads:
-    """The responses to reads of one account in either version of the protocol."""
-
     def __init__(self, version: Version) -> None:
         self.version = version
 
@@ -36,7 +34,6 @@ class BankReads:
         return {"resource_id": ACCOUNT_ID, "iban": IBAN, **numbers, "currency": CURRENCY, "name": "Current account"}
 
     def read(self, name: str, asked: Members) -> Members:
-        """Return the response to a relayed read."""
         match name:
             case "accounts":
                 return {"accounts": self.listed()}
@@ -72,7 +69,6 @@ class BankReads:
         }
 
     def parties_1(self) -> Members:
-        """Return the data of a payment from the account to a shop."""
         receiver = {"iban": "GB33BUKB20201555555555", "account_name": "Books", "currency": CURRENCY}
         return {"sender_data": {"iban": IBAN, "currency": CURRENCY}, "receiver_data": receiver}
 

@@ -247,8 +247,6 @@ class IgnoresRecordCount(SmallBank):
 
 
 class ChangesErrors(SmallBank):
-    """A bank with changed members in error responses."""
-
     def members_of_error(self) -> Members:
         raise NotImplementedError
 

@@ -96,8 +96,6 @@ class ComparesTokensWithoutCase(FindsTokens):
 
 
 class OverlapsPages(SmallBank):
-    """A bank in which each page begins with the last entry of the previous page."""
-
     def payments_1(self, asked: Members) -> Members:
         limit, page = asked["record_count"], asked["current_page"]
         start = (page - 1) * max(limit - 1, 1)

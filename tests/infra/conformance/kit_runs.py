@@ -49,8 +49,6 @@ because the test bank responds immediately or never.
 
 
 class InstantPsu:
-    """A simulated PSU who opens the bank's page and decides immediately."""
-
     def __init__(self, bank: SmallBank) -> None:
         self._bank = bank
 
@@ -72,8 +70,7 @@ class InstantPsu:
 
 class Direct(Outbound):
     """A replacement for HTTP that passes calls of the kit to the bank, and calls of the bank and the browser to the hub
-    or the
-    bank.
+    or the bank.
     """
 
     hub: Hub
@@ -139,7 +136,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running(bank: SmallBank) -> Iterator[SmallBank]:
-    """Run the bank at a free port of this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.bank = bank
     bank.fetch, bank.own = fetch, f"http://127.0.0.1:{server.server_port}"
@@ -148,7 +144,6 @@ def running(bank: SmallBank) -> Iterator[SmallBank]:
 
 
 def text_of(bank: SmallBank, port: int, more: str = "") -> str:
-    """Return the text of the bank file."""
     pem = signatures.public_pem(KEY.public_key()).strip().replace("\n", "\n  ")
     return f"""\
 version: {bank.version}
@@ -186,7 +181,6 @@ def connected(bank: SmallBank) -> Iterator[Session]:
 
 
 def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits = LIMITS) -> Session:
-    """Return a session of the kit with a bank."""
     described = file_of(bank)
     bank.hub = described.public_url
     direct = Direct(bank)
@@ -197,12 +191,10 @@ def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits =
 
 
 def run_kit(bank: SmallBank, only: str = "") -> Run:
-    """Run all checks or the selected checks."""
     return run_checks(session_with(bank), select(checks_of(bank.version), only))
 
 
 def run_mandatory(bank: SmallBank, check_id: str) -> Run:
-    """Run all mandatory checks and one additional check."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
     return run_checks(session_with(bank), chosen)
 
@@ -212,7 +204,6 @@ def run_checks(session: Session, chosen: Sequence[Check]) -> Run:
 
 
 def failed_checks(run: Run) -> dict[str, str]:
-    """Return the failed mandatory checks with their reasons."""
     return {each.check.check_id: each.problem for each in run.results if each.fails_run}
 
 
@@ -241,7 +232,6 @@ EXAMPLE_RUN = Run(
 
 
 def named_checks(reason: str) -> list[str]:
-    """Return the conformance checks that a skip reason names."""
     return [name for part in re.findall(r"\bsee (.+)", reason) for name in re.split(r", | and ", part)]
 
 

@@ -26,9 +26,7 @@ API_KEY = "SMALLGB2.the-key-of-the-small-bank"
 KEY = signatures.load_private_key(signatures.generate_private_pem())
 OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
 Decision = Callable[[bool], str]
-"""A function that takes whether the PSU approves, and returns the redirect URL."""
 Fetch = Callable[[str, str, Mapping[str, str], bytes], "Answer"]
-"""A function that sends a request with a method, a URL, headers and a body."""
 STATUSES: Mapping[Version, Mapping[str, Any]] = {
     v1_version.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
     v2_version.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
@@ -52,8 +50,6 @@ class Payment:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: status, body, headers and duration."""
-
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
@@ -107,11 +103,9 @@ class SmallBank(BankReads):
         return cancel_url
 
     def shape(self, webhook: Webhook, members: Members) -> Members:
-        """Return the members of a success response."""
         return members
 
     def error(self, refusal: Refusal, request_id: str) -> Answer:
-        """Return the response to a rejected call."""
         status, body = self.version.errors(refusal, request_id, 1_790_000_000)
         says = {"status": "error"} if self.version.answers.says_status else {}
         return Answer(status, jsontext.dumps({**says, **body}).encode())
@@ -124,7 +118,6 @@ class SmallBank(BankReads):
         self.consents.pop(token, None)
 
     def returned(self, payment: Payment, query: Members) -> Members:
-        """Return the query parameters of the redirect to the TPP."""
         return query
 
     def report(self, payment: Payment) -> None:
@@ -155,7 +148,6 @@ class SmallBank(BankReads):
         return str(uuid.uuid4())
 
     def pays_in(self, currency: str) -> bool:
-        """Return whether the bank accepts orders in a currency."""
         return currency == CURRENCY
 
     # -- calls to the hub
@@ -177,7 +169,7 @@ class SmallBank(BankReads):
     # -- pages
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Return the response to a request of the hub or a browser. ``headers`` have lower-case names."""
+        """Respond to a request of the hub or a browser. The names in ``headers`` are in lower case."""
         try:
             if method == "GET":
                 return self.show(path)
@@ -200,7 +192,6 @@ class SmallBank(BankReads):
         return Answer(303, b"", {"Location": leads_to}) if leads_to else Answer(200, b"goodbye", {})
 
     def arrive(self, path: str) -> str:
-        """Open the authorization URL for a PSU. Return the secret of the consent form."""
         url = self.seen(f"{self.own}{path}")
         asked = self.call("/init_authorization", request_url=url)
         one_time = dict(parse_qsl(urlsplit(url).query)).get("consent_type") == "one_time"
@@ -226,7 +217,6 @@ class SmallBank(BankReads):
         return secret
 
     def end_all(self) -> Answer:
-        """End all consents at the bank, as a PSU would do."""
         while self.consents:
             self.tell_end(self.consents.popitem()[0])
         return Answer(204, b"", {})

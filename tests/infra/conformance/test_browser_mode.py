@@ -24,8 +24,6 @@ ACTIONS: dict[str, tuple[Action, str]] = {
 
 
 class Person(StringIO):
-    """A simulated person who reads the printed instructions and follows them in a browser."""
-
     def __init__(self, bank: SmallBank) -> None:
         super().__init__()
         self._hands = InstantPsu(bank)

@@ -17,8 +17,6 @@ WEBHOOK = VERSIONS[2].relayed["accounts"]
 
 
 class Answers(Outbound):
-    """A fake bank connection that returns prepared responses in order."""
-
     def __init__(self, *replies: Reply | Exception) -> None:
         super().__init__(public_only=False)
         self._replies = list(replies)

@@ -22,7 +22,6 @@ CHECKS = {check.check_id: check for check in connection.checks(VERSIONS[2])}
 
 @contextmanager
 def tls_server(authority: DevelopmentCa, oldest: ssl.TLSVersion) -> Iterator[str]:
-    """Run a server that completes TLS handshakes. Yield the address of the server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*authority.server_files())
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
@@ -46,7 +45,6 @@ def authority(tmp_path: Path) -> DevelopmentCa:
 
 
 def check(name: str, url: str, ca_file: str | None = None) -> Evidence:
-    """Run one conformance check with ``base_url``."""
     session = session_with(SmallBank(VERSIONS[2]))
     session.bank = replace(session.bank, base_url=url, ca_file=ca_file)
     return CHECKS[name].run(session)

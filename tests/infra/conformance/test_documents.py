@@ -18,7 +18,6 @@ TOGETHER = ("customer.accounts", "payment.creditor")
 
 
 def members(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the paths of a file's members with their defaults."""
     for name, described in model.model_fields.items():
         inner = next((each for each in (described.annotation, *get_args(described.annotation)) if is_part(each)), None)
         if inner is None or f"{place}{name}" in TOGETHER:

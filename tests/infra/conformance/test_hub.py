@@ -26,8 +26,6 @@ from tests.kit.time import ManualClock
 
 
 class Caller:
-    """A bank that calls the conformance kit's hub."""
-
     def __init__(self, version: Version) -> None:
         self.version = version
         self.clock = ManualClock(START)
@@ -262,7 +260,6 @@ def test_unknown_pages_of_the_conformance_hub_return_404(caller: Caller) -> None
 
 
 def sent_raw(text: bytes) -> bytes:
-    """Send raw bytes to the conformance kit's server. Return the response."""
     caller = Caller(VERSIONS[2])
     with serving(caller.hub), socket.create_connection(caller.hub.bank.listen, 5) as connection:
         connection.sendall(text)

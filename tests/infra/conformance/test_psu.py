@@ -110,8 +110,6 @@ def test_exit_code_3_skips_the_check_and_exit_code_1_fails_the_check(code: str, 
 
 
 class _Waiting:
-    """A replacement for the hub's wait that advances a manual clock."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         monkeypatch.setattr(time, "monotonic", lambda: self.now)

@@ -19,7 +19,6 @@ BODIES = (b"", b"null", b"[1]", b"\xff\xfe", b'{"status": "success", "status": "
 
 
 def replaced(value: Any, depth: int, other: Any) -> Any:
-    """Return ``value`` with ``other`` in place of every element at ``depth``."""
     if depth == 0:
         return other
     if isinstance(value, dict):

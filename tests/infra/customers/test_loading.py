@@ -13,7 +13,6 @@ from tests.infra.operator_files import Content, account, customer, customer_file
 
 
 def there(bank: SingleBank) -> dict[str, list[str]]:
-    """Return the ids of the loaded customers of each bank."""
     return {bic: list(found.customers) for bic, found in loading.read_all(bank).items()}
 
 

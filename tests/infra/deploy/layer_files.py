@@ -69,7 +69,6 @@ def imports(module: str) -> frozenset[str]:
 
 
 def imports_of(module: ast.Module, package: str = "") -> frozenset[str]:
-    """Return the library modules that a module of a ``package`` imports, with their packages."""
     parts = (name.split(".") for name in _named(module, package))
     found = (".".join(each[:end]) for each in parts for end in range(1, len(each) + 1))
     return frozenset(name for name in found if file_of(name))
@@ -107,7 +106,6 @@ class _Strings:
         self.content = b"\0"
 
     def add(self, text: str) -> int:
-        """Add a text to the table. Return the text's offset."""
         place = len(self.content)
         self.content += text.encode() + b"\0"
         return place

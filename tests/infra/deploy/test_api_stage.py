@@ -18,7 +18,6 @@ LOG = "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/apigateway/causeway-de
 
 @pytest.fixture
 def deployed() -> Any:
-    """Provide an API Gateway client, and the id of an API with the stage ``dev``."""
     with mock_aws():
         client = boto3.client("apigateway", "eu-west-1")
         interface = client.create_rest_api(name="causeway")["id"]

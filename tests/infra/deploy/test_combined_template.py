@@ -15,7 +15,6 @@ from tests.infra.deployment import APPLICATION, CONFIG, packaged_stage
 
 @pytest.fixture
 def application() -> dict[str, Any]:
-    """Return a template in the format in which Chalice writes templates."""
     return copy.deepcopy(APPLICATION)
 
 

@@ -55,12 +55,10 @@ def test_the_layer_has_the_services_called_by_deployed_code() -> None:
 LISTING = {"s3": "list_objects_v2", "sesv2": "list_contact_lists"} | {
     name: service.list_method for name, service in SERVICES.items()
 }
-"""The name of one method of each service's client."""
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with botocore's service data in the layer."""
     place = tmp_path_factory.mktemp("packages")
     shutil.copytree(Path(botocore.__file__).parent / "data", place / "botocore/data")
     layer.remove_unused(place)
@@ -90,7 +88,6 @@ def stop(**_: object) -> None:
 
 
 def made_wheel(folder: Path) -> Path:
-    """Write a wheel with a module and with files that no function needs. Return the wheel's path."""
     folder.mkdir()
     with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
         for name in ("sample/__init__.py", "sample/tests/test_it.py", "sample/types.pyi", "sample/data.json"):

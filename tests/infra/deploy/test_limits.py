@@ -20,7 +20,6 @@ OTHER = Account(quota=1000, unreserved=1000, own={})
 
 
 def config(**places: Any) -> dict[str, Any]:
-    """Return Chalice's configuration with settings of the stage ``prod`` and global settings."""
     own = places.pop("prod", {})
     return {"stages": {"dev": {}, "prod": own}, **places}
 
@@ -162,8 +161,6 @@ def test_an_account_with_a_low_quota_causes_a_warning() -> None:
 
 
 class Lambda:
-    """A fake Lambda client for an account in which the ``prod`` functions have reserved concurrency."""
-
     exceptions = SimpleNamespace(ResourceNotFoundException=LookupError)
 
     def __init__(self, quota: int, **reserved: int) -> None:

@@ -18,7 +18,6 @@ HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 
 
 def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
-    """Map each distribution of a lock to its version."""
     file = folder / f"{name}.txt"
     return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else pinned_versions(file)
 
@@ -71,7 +70,6 @@ def test_lock_read_selects_the_version_for_this_python(tmp_path: Path) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Provide an index with ``service`` 1, which requires ``shared``, and two versions of ``shared``."""
     folder = tmp_path / "index"
     folder.mkdir()
     for name, version, needs in (("service", 1, "Requires-Dist: shared\n"), ("shared", 1, ""), ("shared", 2, "")):
@@ -85,7 +83,6 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def requirements(folder: Path, runtime: str, development: str) -> Path:
-    """Write a project with the given requirements in ``folder``."""
     project = folder / "project"
     project.mkdir()
     (project / f"{lock.RUNTIME}.in").write_text(f"{runtime}\n", "utf-8")

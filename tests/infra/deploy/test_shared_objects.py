@@ -11,7 +11,6 @@ LIBC = "libc.so.6"
 
 
 def problems(folder: Path, content: bytes) -> list[str]:
-    """Return the problems of one shared object in the layer for arm64."""
     (folder / "module.so").write_bytes(content)
     return list(shared_objects.problems(folder, "arm64"))
 

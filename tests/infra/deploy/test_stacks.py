@@ -144,8 +144,6 @@ def test_a_stack_that_failed_to_create_must_be_deleted_first(status: str) -> Non
 
 
 class Slow(CloudFormation):
-    """A fake CloudFormation client with a stack that is complete only after the command has printed progress."""
-
     def __init__(self, heard: threading.Event, answers: bool = True) -> None:
         super().__init__(False)
         self.heard, self.answers = heard, answers
@@ -200,8 +198,6 @@ def test_the_template_is_sent_in_compact_form_with_capability_iam() -> None:
 
 
 class Chalice:
-    """A fake Chalice command that records the copies of the application that would be deployed."""
-
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.deployed: list[str] = []
         self.failure = ""
@@ -215,8 +211,6 @@ class Chalice:
 
 
 class Logs:
-    """A fake CloudWatch Logs client."""
-
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal
         self.kept: dict[str, int] = {}
@@ -234,8 +228,6 @@ class Logs:
 
 
 class Functions:
-    """A fake Lambda client for queue consumers and concurrency limits."""
-
     consumers: ClassVar[list[str]] = []
     quota: ClassVar[int] = 1000
 
@@ -256,8 +248,6 @@ class Functions:
 
 
 class Interfaces:
-    """A fake API Gateway client that records changed stages."""
-
     def __init__(self) -> None:
         self.changed: list[tuple[str, str]] = []
 
@@ -270,7 +260,6 @@ class Interfaces:
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a stage with a final public URL and the deployed Python version."""
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
     monkeypatch.setattr(runtime, "check_python", lambda: None)
 

@@ -190,13 +190,11 @@ def test_function_timeouts_are_longer_than_runs_and_shorter_than_claims() -> Non
 
 
 def test_a_payment_is_recovered_only_after_the_timeouts_of_all_functions() -> None:
-
     assert 2 * API.timeout <= pending_index.ASKING_SECONDS
     assert BY_NAME["finish"].timeout < pending_index.ASKING_SECONDS
 
 
 def indexes_of(module: ModuleType) -> list[ShardedIndex]:
-    """Return the sharded indexes of a records module."""
     return [each for each in vars(module).values() if isinstance(each, ShardedIndex)]
 
 

@@ -27,7 +27,6 @@ GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
 
 @pytest.fixture
 def issuer(causeway: Causeway) -> Issuer:
-    """Provide the demonstration programme with empty tables."""
     return Issuer(causeway)
 
 
@@ -61,7 +60,6 @@ def played(issuer: Issuer, month: dict[str, Any]) -> Issuer:
 
 @pytest.fixture
 def whole_month(played: Issuer) -> dict[str, int]:
-    """Return the items of an uninterrupted month. Empty the tables again."""
     whole = tables(played)
     played.causeway.forget_journeys()
     played.hub = played.causeway.another_process()

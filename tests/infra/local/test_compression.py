@@ -23,7 +23,6 @@ LOGO = bytes(range(256)) * 8
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Run a small application. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
     app.api.binary_types = []
     tagged = {"Content-Type": "text/plain", "ETag": '"strong"', "Vary": "Origin"}
@@ -49,7 +48,6 @@ def port() -> Iterator[int]:
 
 
 def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GET") -> tuple[Any, bytes]:
-    """Return the headers and the raw body of a response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     connection.putrequest(method, path, skip_accept_encoding=True)
     if accepted is not None:

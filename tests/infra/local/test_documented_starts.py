@@ -25,7 +25,6 @@ pytestmark = pytest.mark.faults
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE", "CAUSEWAY_"))}
 _COMMAND = re.compile(r"(?:[A-Z_]+=[^ `]+ )*make run(?: [A-Z]+=[\w-]+)*")
 DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
-"""The documented start commands, such as ``AWS_ENDPOINT_URL=http://… make run``."""
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,6 @@ def test_is_dynamodb_recognises_dynamodb_by_its_response_header(header: str, is_
 
 
 class Broken(DynamoDBEngine):
-    """An engine that exits immediately with an error message."""
-
     title = "The engine"
 
     @staticmethod

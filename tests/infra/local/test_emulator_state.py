@@ -26,8 +26,6 @@ BINARY = bytes(range(256))
 
 
 class Emulators:
-    """Emulators that run one after another with the same state file."""
-
     def __init__(self, path: Path) -> None:
         self.command = python_command("infra.local.emulator", "--state", str(path))
         self.child: ChildProcess | None = None
@@ -43,7 +41,6 @@ class Emulators:
         return self
 
     def kill(self) -> None:
-        """Kill the emulator with ``kill -9``."""
         assert self.child is not None
         os.kill(self.child.pid, signal.SIGKILL)
         self.child.stop()
@@ -84,7 +81,6 @@ def put(part: str, **attributes: Any) -> dict[str, Any]:
 
 
 def token_rows(file: sqlite3.Connection) -> dict[str, tuple[str, float]]:
-    """Return the digest and time of each stored token."""
     found = file.execute("SELECT key, value FROM entries WHERE kind = 'token'").fetchall()
     return {token: tuple(json.loads(value)) for token, value in found}
 
@@ -104,7 +100,6 @@ def age_tokens(path: Path) -> None:
 
 
 def write_keys(emulators: Emulators) -> tuple[str, bytes]:
-    """Create a key and secrets. Return the id of the key and a ciphertext."""
     wanted = emulators.client("kms").create_key(Description="the key")["KeyMetadata"]["KeyId"]
     sealed = emulators.client("kms").encrypt(KeyId=wanted, Plaintext=b"kept")["CiphertextBlob"]
     secrets = emulators.client("secretsmanager")
@@ -140,7 +135,6 @@ def write_items(emulators: Emulators) -> dict[str, Any]:
 
 
 def write_messages(emulators: Emulators) -> None:
-    """Send three messages: a deleted message, a received message that is not deleted, and a waiting message."""
     sqs = emulators.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     for body in ("done", "in progress", "waiting"):
@@ -153,8 +147,6 @@ def write_messages(emulators: Emulators) -> None:
 
 @dataclass(frozen=True)
 class Killed:
-    """An emulator that was restarted after a kill, and the confirmed data of the killed emulator."""
-
     again: Emulators
     folder: Path
     key_id: str
@@ -268,7 +260,6 @@ def test_a_rejected_emulator_call_returns_the_error(killed: Killed) -> None:
 
 
 def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
-    """Write transactions of two items until a call fails. Yield the numbers of the confirmed transactions."""
     dynamodb = emulators.make_table()
     with suppress(ConnectionClosedError):
         for number in range(1000):

@@ -13,8 +13,6 @@ from infra.local.engines import Engines
 
 
 class NoChild:
-    """A fake child process that is not started."""
-
     commands: ClassVar[list[list[str]]] = []
 
     def __init__(self, command: list[str], **options: Any) -> None:
@@ -31,8 +29,6 @@ class NoChild:
 
 
 class NoDynamoDB(NoChild):
-    """A fake DynamoDB engine that is not started."""
-
     def __init__(self, data: Path) -> None:
         super().__init__(["dynamodb", str(data)])
 
@@ -60,7 +56,6 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @contextmanager
 def started_on(environ: dict[str, str], engine: str, folder: Path, *, fresh: bool = False) -> Iterator[Engines]:
-    """Start the engines, and stop the engines at the end of the block."""
     started = Engines(environ, engine, folder, fresh=fresh)
     try:
         yield started

@@ -18,8 +18,6 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Sqs:
-    """A fake queue that returns each message once and records deletions."""
-
     def __init__(self, *bodies: str) -> None:
         self.waiting = [
             {"MessageId": f"id-{body}", "ReceiptHandle": f"handle-{body}", "Body": body, "MD5OfBody": "0"}

@@ -27,7 +27,6 @@ LARGEST_FILE = 8 * 1024
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
-    """Start a stack with a file size limit of ``LARGEST_FILE``. Return the process and the stack file."""
     file = folder / "stack.json"
     command = python_command("infra.local", "--port", "0", "--engine", "emulator", "--stack-file", str(file))
     limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]

@@ -22,8 +22,6 @@ EVERYTHING = dict.fromkeys(engines.SERVICES, "available")
 
 @contextmanager
 def listening(status: int, body: str) -> Iterator[str]:
-    """Run a server that sends the given response to every GET request. Yield the address of the server."""
-
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)

@@ -16,7 +16,6 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def path(tmp_path: Path) -> Iterator[Path]:
-    """Write all log lines to a file. Yield the path of the file."""
     path = logfile.log_path(tmp_path / "local" / "stack.json")
     before = list(log.logger().handlers)
     logfile.attach(path)

@@ -20,7 +20,6 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def queue(clock: ManualClock) -> Iterator[MessageQueue]:
-    """Provide a queue with an acquired lock."""
     with (lock := threading.Lock()):
         yield MessageQueue(lock, clock.monotonic)
 
@@ -36,7 +35,6 @@ def received(queue: MessageQueue) -> Message:
 
 
 def taken(queue: MessageQueue) -> list[str]:
-    """Remove the visible messages. Return the message ids in the order of receipt."""
     found = []
     while each := queue.take():
         found.append(each.message_id)
@@ -83,8 +81,6 @@ def test_messages_are_counted_as_visible_in_progress_or_delayed(queue: MessageQu
 
 
 class Compared(float):
-    """A time that counts how often it is compared."""
-
     times = 0
 
     def __lt__(self, other: float) -> bool:
@@ -114,8 +110,6 @@ def test_the_cost_of_receiving_and_deleting_is_independent_of_the_queue_length(
 
 
 class Consumers:
-    """Consumers that wait for messages, with the number of attempts of each consumer."""
-
     def __init__(self, queue: MessageQueue, lock: threading.Lock, count: int) -> None:
         self.looks: Counter[int] = Counter()
         self.got: list[str] = []

@@ -85,7 +85,6 @@ def schema(*keys: tuple[str, str]) -> list[dict[str, str]]:
 
 
 def index(projection: Any = None) -> dict[str, Any]:
-    """Return the index that sorts the items of a shard by time."""
     keys = schema(("shard", "HASH"), ("at", "RANGE"))
     return {"IndexName": "due", "KeySchema": keys, "Projection": projection or {"ProjectionType": "ALL"}}
 

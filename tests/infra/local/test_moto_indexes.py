@@ -56,7 +56,6 @@ def write(made: Any, kind: str, owner: str, part: str, shard: str | None, at: in
 
 @st.composite
 def queries(draw: st.DrawFn) -> dict[str, Any]:
-    """Generate the arguments of a query, without the start key."""
     name = draw(st.sampled_from([None, "due", "shard"]))
     partition, value = ("owner", draw(owners)) if name is None else ("shard", draw(shards))
     compared: dict[str, Any] = {"range_comparison": None, "range_objs": []}
@@ -81,7 +80,6 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def pages(query: Any, made: Any, asked: dict[str, Any]) -> list[Any]:
-    """Return all pages of a query, with the count and the last key of each page."""
     found, start = [], None
     while True:
         items, count, last = query(made, **asked, exclusive_start_key=start)

@@ -75,7 +75,6 @@ class Numbers:
         return str(refused.value.response["Error"]["Code"])
 
     def items(self) -> dict[str, Any]:
-        """Map the id of each item to the value of its attribute ``n``, or to ``None``."""
         return {item["id"]["S"]: item.get("n") for item in self.dynamodb.scan(TableName=self.table)["Items"]}
 
 
@@ -133,7 +132,6 @@ def test_an_update_expression_is_parsed_once_and_evaluated_for_each_update(numbe
 
 @pytest.fixture
 def things() -> Iterator[str]:
-    """Provide the name of a table in moto's format. The table is removed after the test."""
     name = f"things-{new_id()}"
     yield name
     dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables.pop(name, None)

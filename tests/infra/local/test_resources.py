@@ -21,7 +21,6 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[list[str]]:
-    """Start two emulators in parallel. Yield the addresses of the emulators."""
     children = [ChildProcess(python_command("infra.local.emulator"), output=subprocess.PIPE) for _ in range(2)]
     yield [child.first_line() for child in children]
     for child in children:
@@ -30,7 +29,6 @@ def addresses() -> Iterator[list[str]]:
 
 @pytest.fixture
 def emulators(addresses: list[str]) -> list[str]:
-    """Provide two empty emulators."""
     for address in addresses:
         requests.post(f"{address}/moto-api/reset", timeout=PATIENCE_SECONDS).raise_for_status()
     return addresses
@@ -38,7 +36,6 @@ def emulators(addresses: list[str]) -> list[str]:
 
 @pytest.fixture(params=["the own emulator", "another endpoint"])
 def laid(request: pytest.FixtureRequest, emulators: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Create the resources twice, as in a restart of the stack."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", emulators[0])
     for _ in range(2):
         resources.create_resources(emulated=request.param == "the own emulator", dynamodb_apart=False)
@@ -99,7 +96,6 @@ def test_removing_a_stack_does_not_remove_resources_of_a_second_stack_at_the_end
 
 
 def everything() -> list[str]:
-    """Return the names of all resources of a stack."""
     tables = client("dynamodb").list_tables()["TableNames"]
     secrets = [secret["Name"] for secret in client("secretsmanager").list_secrets()["SecretList"]]
     queues = [url.rpartition("/")[2] for url in client("sqs").list_queues().get("QueueUrls", [])]

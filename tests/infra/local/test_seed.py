@@ -15,7 +15,6 @@ from tests.causeway import Causeway
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Replace the demonstration programme with two programme managers for this test."""
     made = [manager(credentials=[credential("full"), credential("support")]), manager()]
     monkeypatch.setattr(file, "DEMO", tmp_path / "demo.yaml")
     file.DEMO.write_text(written(*made))

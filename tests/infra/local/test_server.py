@@ -19,7 +19,6 @@ from tests.kit.time import PATIENCE_SECONDS
 
 @contextlib.contextmanager
 def serving_app(app: Chalice) -> Iterator[int]:
-    """Serve an application. Yield the port of the server."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
     built = server.build_server(app, config, server.take_port(0), own_urls=["https://Public.example:8443/dev"])
     with serving(built) as running:
@@ -28,7 +27,6 @@ def serving_app(app: Chalice) -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """Run a small application. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/echo", methods=["GET", "POST"], content_types=["application/json", "text/plain"])
@@ -60,7 +58,6 @@ def connection(port: int) -> Iterator[http.client.HTTPConnection]:
 
 
 def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
-    """Send raw bytes. Return the head and the body of the response."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(request)
         received = b""

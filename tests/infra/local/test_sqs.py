@@ -20,8 +20,6 @@ REGION = "eu-west-1"
 
 
 class Saved:
-    """The saved messages, and the number of changed messages in each call."""
-
     def __init__(self) -> None:
         self.texts: dict[tuple[str, str], str] = {}
         self.sizes: list[int] = []
@@ -50,7 +48,6 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
-    """Provide two queues. A message moves from the first to the second queue after two failed receipts."""
     with mock_aws():
         backend = sqs_backends[ACCOUNT][REGION]
         backend.create_queue("dead")
@@ -63,7 +60,6 @@ def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
 
 
 def call(sqs: Sqs, action: str, queue: str = "work", **request: Any) -> Any:
-    """Return the response to a successful call."""
     status, _, body = sqs.answer(f"AmazonSQS.{action}", json.dumps({"QueueUrl": URL + queue, **request}).encode())
     assert status == "200 OK", body
     return json.loads(body)

@@ -89,8 +89,6 @@ def test_a_second_stack_is_rejected_and_does_not_overwrite_the_first_stack_file(
 
 @dataclass(frozen=True)
 class Killed:
-    """The data and the responses of a stack that was killed."""
-
     content: dict[str, Any]
     running: Any
     health: int
@@ -263,8 +261,6 @@ def test_an_unreachable_endpoint_is_reported_as_a_one_line_error_message(tmp_pat
 
 
 class Renderer:
-    """A fake process that renders the documents."""
-
     def __init__(self, happened: list[str]) -> None:
         self._happened = happened
 
@@ -322,7 +318,6 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 def stacks(
     tmp_path_factory: pytest.TempPathFactory, rendered: None
 ) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
-    """Start a stack for each signal in parallel. Yield the processes and the stack files."""
     made = {}
     for number in SIGNALS:
         file = tmp_path_factory.mktemp("stack") / "stack.json"

@@ -25,7 +25,6 @@ class Process:
         self._folder = folder
 
     def page(self, template: str = "Hello") -> tuple[str, bool]:
-        """Return the rendered template, and whether the template was compiled."""
         cache = TemplateCache(self._folder / "templates", self._folder / "code")
         environment = Environment(loader=DictLoader({"page.html": template}), autoescape=True, bytecode_cache=cache)
         with patch.object(environment, "compile", wraps=environment.compile) as compiling:

@@ -18,7 +18,6 @@ REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "millisecon
 
 @pytest.fixture
 def shown() -> Iterator[io.StringIO]:
-    """Provide the output of a terminal that supports colours."""
     written = io.StringIO()
     console = Console(
         file=written,

@@ -41,7 +41,6 @@ def local_tls(folder: Path) -> LocalTls:
 
 @pytest.fixture(scope="module")
 def port(local_tls: LocalTls) -> Iterator[int]:
-    """Run a small application that returns the caller's identity. Yield the port of the application."""
     app = Chalice("small", configure_logs=False, env={})
 
     @app.route("/identity")

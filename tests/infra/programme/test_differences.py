@@ -11,7 +11,6 @@ from tests.infra.operator_files import changes, mark_used, rule, stored_rows, wi
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return the loaded content."""
     made = manager()
     loaded(causeway.hub, made)
     return made

@@ -11,7 +11,6 @@ from tests.kit.documents import PROGRAMME_FILE, section, tables
 
 
 def parts(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models that an annotation contains."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
         yield annotation
     for each in get_args(annotation):
@@ -19,7 +18,6 @@ def parts(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def places(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
-    """Yield the path of every list and object in a programme file, with the model of the entries."""
     for name, field in model.model_fields.items():
         for inner in parts(field.annotation):
             yield f"{place}{name}", inner

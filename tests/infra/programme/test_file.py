@@ -28,7 +28,6 @@ def faults(text: str, stage: Any = "local") -> tuple[str, ...]:
 
 
 def of_small(**members: Any) -> tuple[str, ...]:
-    """Return the validation errors of a small programme file that contains the given members."""
     return faults(written(manager(**members)))
 
 

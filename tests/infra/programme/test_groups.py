@@ -44,10 +44,7 @@ def test_the_default_fee_groups_of_the_demo_programme_make_external_payments_fre
 
 
 def test_the_default_limits_of_the_demo_programme_allow_simple_tests() -> None:
-    """The limits are 10,000.00 for outgoing amounts and 1,000,000.00 for incoming amounts, including in the currency
-    with the
-    highest value.
-    """
+    """The limits are 10,000.00 outgoing and 1,000,000.00 incoming, including in the currency with the highest value."""
     factor = DEMO.rates[826, 978].base
     for entry in entries_of((201, 211, 221)):
         if entry.amount is not None and entry.transaction_class in (values.ANY_DEBIT, values.EXTERNAL_DEBITS):

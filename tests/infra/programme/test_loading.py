@@ -26,7 +26,6 @@ from tests.infra.operator_files import changes, mark_used, stored_rows, with_ent
 
 @pytest.fixture
 def small(causeway: Causeway) -> Content:
-    """Load a programme manager. Return the loaded content."""
     made = manager()
     loaded(causeway.hub, made)
     return made

@@ -145,7 +145,6 @@ def _require_body(operation: Any, schema: Any) -> None:
 
 @pytest.fixture(scope="module")
 def tpp_api() -> Any:
-    """Return the document of the TPP API with only one operation."""
     document, path = DOCUMENTS["tpp"](), "/tpp/authorize"
     return document | {"paths": {path: document["paths"][path]}}
 

@@ -29,8 +29,6 @@ Path({DATA!r}).write_text("new")
 
 
 class Clone:
-    """A repository with one commit that contains some files of this repository."""
-
     def __init__(self, folder: Path, files: Iterable[str]) -> None:
         self.folder = folder
         self.git("init", "--quiet", "--initial-branch", "main")
@@ -51,18 +49,15 @@ class Clone:
         return (self.folder / name).read_text("utf-8")
 
     def write_next_version(self, note: str) -> None:
-        """Replace the content of the changelog's first section with ``note``."""
         before, _, after = self.read("CHANGELOG.md").partition(f"{NEXT}\n")
         earlier = after[after.index("\n## ") :]
         (self.folder / "CHANGELOG.md").write_text(f"{before}{NEXT}\n\n{note}\n{earlier}", "utf-8")
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Replace the first occurrence of a text in a file."""
         (self.folder / name).write_text(self.read(name).replace(old, new, 1), "utf-8")
 
 
 def all_files() -> list[str]:
-    """Return the names of this repository's files."""
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     return [name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
@@ -70,10 +65,7 @@ def all_files() -> list[str]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """Create a repository with the files that a release changes. The data command of the repository writes the data
-    file
-    immediately.
-    """
+    """Create a repository with the files that a release changes. A short script replaces the data command."""
     packages = ("tests/__init__.py", "tests/upgrade/__init__.py")
     files = (".gitignore", *CHANGELOGS, *VERSION_FILES, CONTRACT, DATA, DATA_COMMAND, *packages)
     made = Clone(tmp_path_factory.mktemp("clone"), files)
@@ -183,7 +175,6 @@ def test_a_release_is_undone_if_the_data_file_cannot_be_written(clone: Clone) ->
 
 
 def refused(clone: Clone, version: str, reason: str, tags: str = "") -> None:
-    """Check that a release is refused with the given reason and changes nothing."""
     before = (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain"))
 
     with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -29,8 +29,7 @@ LIBRARIES = ("pydantic", "chalice", "botocore.session", "cryptography.x509", "ji
 
 Edits = Mapping[str, str]
 """The texts to insert into a file. The key of a text is the existing text that follows the insertion, or an empty
-string for
-the end of the file.
+string for the end of the file.
 """
 
 
@@ -119,7 +118,6 @@ CARD_EVENT_ROW = """    "account.renamed": EventRow(AccountRenamedEvent, "An acc
 
 
 def webhook(call: str) -> dict[str, Edits]:
-    """Return the edits that add a version 2 webhook for a call of TPPs."""
     return {
         f"{OPENBANKING}/v2_account_messages.py": {"": MODELS},
         f"{OPENBANKING}/v2_version.py": {"    initiations:": WEBHOOK.format(call=call)},

@@ -33,8 +33,6 @@ _WRITES = frozenset({"TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem"
 
 @dataclass(frozen=True)
 class Moment:
-    """A snapshot of all tables after a write."""
-
     tables: Mapping[str, Snapshot]
     items: State
 
@@ -44,7 +42,6 @@ class Moment:
         return cls({table: Snapshot(causeway, [table]) for table in TABLES}, items)
 
     def changes_since(self, earlier: Moment) -> dict[str, frozenset[str]]:
-        """Map each table to the kinds of items written to it."""
         changed = {
             table: [each for each in now if each not in earlier.items[table]] for table, now in self.items.items()
         }
@@ -119,7 +116,6 @@ def requests_of(causeway: Causeway, race: Race) -> Iterator[Requests]:
 
 
 def examine(causeway: Causeway, *, mend: bool) -> list[Finding]:
-    """Run ``doctor`` in another process and return the findings."""
     return list(find_all(Examination(causeway.another_process(), mend=mend)))
 
 
@@ -363,7 +359,6 @@ def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Cause
 
 
 def lose_claims(causeway: Causeway) -> None:
-    """Restore the table ``idempotency`` to a snapshot in which the table was empty."""
     for item in causeway.hub.store.scan("idempotency"):
         causeway.hub.store.delete("idempotency", {"claim": item["claim"]})
 
@@ -375,11 +370,9 @@ def _at(causeway: Causeway, moment: Moment) -> list[str]:
 
 
 def _transfers(moment: Moment) -> int:
-    """Return the number of outgoing payments."""
     return sum(item.get("payment") == "out" for item in moment.items["external-payments"])
 
 
 def _orders(causeway: Causeway) -> set[str]:
-    """Return the ids of the orders that banks have received."""
     sent = [each for side in causeway.banks.values() for each in side.received]
     return {each.headers["X-Request-Id"] for each in sent if "payment" in each.path}

@@ -32,8 +32,6 @@ ANSWER = {
 
 
 class Hub(BaseHTTPRequestHandler):
-    """A fake hub that returns tokens for every request."""
-
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         body = json.dumps(ANSWER).encode()

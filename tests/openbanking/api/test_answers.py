@@ -30,7 +30,6 @@ ANSWERING = (
 
 
 def functions(holder: object) -> Iterator[Callable[..., object]]:
-    """Yield the functions of a module and the methods of its classes."""
     for each in vars(holder).values():
         if inspect.isfunction(each):
             yield each
@@ -67,7 +66,6 @@ def test_every_call_returns_its_documented_response_type(call: OwnCall) -> None:
 
 
 def made_by(value: ast.expr, source: ast.Module) -> str:
-    """Return the name of the function that created a value, directly or through a variable."""
     if isinstance(value, ast.Name):
         assigned = [node for node in ast.walk(source) if isinstance(node, ast.Assign)]
         (value,) = [node.value for node in assigned if ast.unparse(node.targets[0]) == value.id]

@@ -40,7 +40,6 @@ class Instances:
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """Send the service's requests to an instance."""
         first, self.causeway.hub = self.causeway.hub, self.hubs[number]
         bootstrap.use(self.causeway.hub)
         try:
@@ -50,18 +49,13 @@ class Instances:
             bootstrap.use(first)
 
     def go_down(self) -> None:
-        """Make five calls of the first instance fail because the bank does not respond.
-
-        Then write the counters of all instances.
-        """
+        """Make five calls of the first instance fail without a response, and write the counters of all instances."""
         for _ in range(5):
             assert self.ask(0, HANGS).status == 502
         self.write_counters()
 
     def write_counters(self, numbers: Sequence[int] | None = None) -> None:
-        """Advance the clock by the write interval. Let each given instance, or by default all instances, write its
-        counters.
-
+        """Advance the clock by the write interval, and let the given instances (default: all) write their counters.
         An instance writes its counters during a read from another bank.
         """
         self.causeway.clock.advance(WRITE_INTERVAL)
@@ -71,7 +65,6 @@ class Instances:
 
     @property
     def is_down(self) -> bool:
-        """Return whether the stored downtime of the bank is open."""
         return BIC in OpenDowntimes(self.causeway.hub.store, self.causeway.clock).bics()
 
     @property

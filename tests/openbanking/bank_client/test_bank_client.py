@@ -29,7 +29,6 @@ def version(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def failing(causeway: Causeway, version: int) -> Ask:
-    """Return a function that calls ``GET /tpp/accounts`` with an invalid bank response."""
     bearer = causeway.tpp.tokens(version)["access_token"]
 
     def ask(answer: Any) -> Answer:

@@ -30,7 +30,6 @@ def fail(breaker: Breaker, times: int, key: str = "bank") -> None:
 
 
 def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
-    """Return the number of seconds after which a refused call can be retried."""
     with pytest.raises(CircuitOpen) as caught:
         call(key)
     return caught.value.retry_after

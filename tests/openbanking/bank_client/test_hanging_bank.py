@@ -33,19 +33,13 @@ from tests.kit.time import ManualClock
 
 BIC = "ALPHGB21"
 HANGING_RATE = 60
-"""The number of requests per second to the bank that does not respond."""
 REFUSAL_SECONDS = 0.013
-"""The duration, in seconds, of a request that is refused without a call to the bank.
-
-The value is the duration of a relayed read without the 200 ms of the bank.
-"""
+"""The duration of a request that is refused without a bank call: a relayed read without the bank's 200 ms."""
 WARM = 600
 """The number of instances that have handled requests before the bank stops responding."""
 
 
 class StatisticsStore(Store):
-    """The statistics table in memory."""
-
     def __init__(self) -> None:
         self._partitions: dict[str, dict[str, Item]] = {}
 
@@ -64,7 +58,6 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<": lt, "<=": le,
 
 
 def holds(condition: Condition | None, item: Item) -> bool:
-    """Return whether a condition holds for an item. A missing item has no attributes."""
     if condition is None:
         return True
     name, values = condition.operator, condition.operands
@@ -87,8 +80,6 @@ class OwnBreaker:
 
 
 class SharedCircuits:
-    """The circuits that an instance shares with other instances through storage."""
-
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
         self._downtimes = OpenDowntimes(store, clock)
@@ -106,8 +97,6 @@ class SharedCircuits:
 
 @dataclass
 class Instance:
-    """An instance of the function, with its counters and the time of their last write."""
-
     parts: OwnBreaker | SharedCircuits
     written_at: float
     counters: HourlyCounters | None = None
@@ -134,11 +123,9 @@ class Figures:
     others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     sent: list[float] = field(default_factory=list)
-    """The times, in seconds, at which calls were sent to the bank."""
     answered: list[float] = field(default_factory=list)
     given_up: int = 0
     most_calling: int = 0
-    """The maximum number of instances that waited for the bank at the same time."""
 
     @property
     def percent_throttled(self) -> float:
@@ -170,7 +157,6 @@ class Fleet:
         self._others_rate = others_rate
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._cancelled: set[int] = set()
-        """The numbers of the cancelled events."""
         self._numbers = count()
         self._instances: list[Instance] = []
         self._calling = 0
@@ -239,10 +225,6 @@ class Fleet:
         self._refusing -= 1
 
     def _pick_idle(self) -> Instance:
-        """Return a random instance that does not wait for the bank.
-
-        If all instances are busy, return a new instance.
-        """
         if len(self._instances) <= self._busy:
             return self._add_instance(self._now)
         while (instance := self._random.choice(self._instances)).is_calling:
@@ -315,7 +297,6 @@ TARGET = 1.0
 
 @pytest.fixture(scope="module")
 def hanging() -> Figures:
-    """Run the simulation of a bank that never responds."""
     return Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
 
 

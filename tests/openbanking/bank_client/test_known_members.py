@@ -109,7 +109,6 @@ def test_names_of_unknown_response_members_are_unchanged_at_every_depth(relay: R
 
 
 def with_unknown(value: Any) -> Any:
-    """Add unknown members to every object of a response."""
     if isinstance(value, dict):
         return {name: with_unknown(inner) for name, inner in value.items()} | UNKNOWN
     return [with_unknown(inner) for inner in value] if isinstance(value, list) else value

@@ -55,7 +55,6 @@ def slow_reply(body: object, seconds: float = SLOW_SECONDS) -> Reply:
 
 
 def take_all_slots(causeway: Causeway, version: int) -> None:
-    """Take all slots of calls that wait for the bank."""
     slow_calls = SlowCalls(causeway.hub.store, causeway.clock)
     for _ in range(SLOTS):
         assert slow_calls.take(causeway.banks[version].bic) is not None

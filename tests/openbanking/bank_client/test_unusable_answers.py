@@ -46,14 +46,12 @@ NO_URLS = [
 
 
 def unknown(answer: Answer) -> None:
-    """Check that the error reports an unknown outcome and contains the payment id."""
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), answer
     assert "unknown whether the bank has taken the payment" in answer.body["title"]
     assert "payment_id: P-1" in answer.body["additionalErrors"][0]["details"]
 
 
 def is_known(pisp: Pisp, first: Any) -> None:
-    """Check that the payment has its first status and accepts a report from the bank."""
     (payment,) = items(pisp.causeway, "payments")
     assert [entry["status"] for entry in payment["history"]] == [first]
     assert pisp.report(4).status == 200

@@ -23,13 +23,11 @@ OAUTH = {
 
 
 def give_limit(causeway: Causeway, calls: int | None) -> None:
-    """Set the limit of the service's client, as an operator."""
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, calls_per_minute=calls).client
 
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
-    """Create a client with a client secret. Return the service."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
@@ -37,7 +35,6 @@ def careful(causeway: Causeway) -> Causeway:
 
 @pytest.fixture
 def limited(careful: Causeway) -> Causeway:
-    """Create a client with a client secret and a limit of two calls per minute. Return the service."""
     give_limit(careful, 2)
     return careful
 
@@ -55,7 +52,6 @@ def statuses(causeway: Causeway, times: int, call: Callable[[Causeway], Answer] 
 
 
 def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """Send a call with the client id and without a secret from the IP address ``address``."""
     named = {"x-api-key": causeway.tpp.client_id, **(headers or {})}
     return causeway.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
 

@@ -21,8 +21,6 @@ Told = Callable[[ReceivedRequest], Reply]
 
 
 def telling(status: int, body: Any) -> Told:
-    """Return a receiver that copies all headers of the request into its response headers."""
-
     def answer(sent: ReceivedRequest) -> Reply:
         said = " ".join(sent.headers.values())
         others = {"Server": said, "Content-Type": said, "Location": said, "Set-Cookie": COOKIE, "Retry-After": "1"}
@@ -32,7 +30,6 @@ def telling(status: int, body: Any) -> Told:
 
 
 def asked(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
-    """Attempt a deferred read once. Return the bank's requests."""
     deferred = DeferredRead(causeway, version, **{"psu-ip-address": PSU_ADDRESS})
     deferred.bank.answers[deferred.row.webhook] = told
     deferred.attempt()
@@ -40,7 +37,6 @@ def asked(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]
 
 
 def paid(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
-    """Attempt a deferred payment once. Return the bank's requests."""
     pisp = Pisp(causeway, version, deferred=True)
     pisp.headers["psu-ip-address"] = PSU_ADDRESS
     pisp.bank.answers[WEBHOOKS[version, "single"]] = told
@@ -49,7 +45,6 @@ def paid(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
 
 
 def revoked(causeway: Causeway, version: int, told: Told) -> list[ReceivedRequest]:
-    """Notify a bank of a revocation once. Return the bank's requests."""
     causeway.banks[version].answers["/revoke_token"] = told
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": causeway.tpp.tokens(version)["access_token"]})
     (notice,) = causeway.recorded("revoke_token")
@@ -87,7 +82,6 @@ KINDS = pytest.mark.parametrize("kind", ATTEMPTED)
 
 
 def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[list[ReceivedRequest], Delivery]:
-    """Attempt a delivery once. Return the requests of the attempt, and the delivery record."""
     sent = ATTEMPTED[kind](causeway, version, told)
     return sent, causeway.recorded(kind)[0]
 

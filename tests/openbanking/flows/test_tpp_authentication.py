@@ -50,14 +50,12 @@ WITHOUT_BEARER: Mapping[str, Call] = {
 
 @pytest.fixture
 def careful(causeway: Causeway) -> Causeway:
-    """Create a client with a client secret. Return the service."""
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     return causeway
 
 
 def who(causeway: Causeway, *, key: str | None = None, secret: str | None = None) -> dict[str, str]:
-    """Return the authentication headers for the given API key and client secret."""
     sent = {} if key is None else {"x-api-key": key}
     return sent if secret is None else sent | {"authorization": basic(causeway.tpp.client_id, secret)}
 

@@ -29,7 +29,6 @@ OVERLAP = 3600
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """Register an Events URL for the client. Return the service."""
     causeway.tpp.set_events_url()
     return causeway
 
@@ -47,7 +46,6 @@ def arrived(causeway: Causeway, event: str = "") -> list[Any]:
 
 
 def trial(causeway: Causeway) -> str:
-    """Record a test event. Return the id of the event."""
     return causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
 
 

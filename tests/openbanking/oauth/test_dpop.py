@@ -22,7 +22,6 @@ def holder(causeway: Causeway) -> KeyHolder:
 
 @pytest.fixture
 def token(causeway: Causeway, holder: KeyHolder) -> str:
-    """Return an access token that is bound to the holder's key."""
     return str(holder.tokens(causeway)["access_token"])
 
 

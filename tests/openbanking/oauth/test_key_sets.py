@@ -29,8 +29,6 @@ URI = "http://127.0.0.1:1/jwks"
 
 
 class Site:
-    """A scripted ``jwks_uri`` that counts its requests."""
-
     def __init__(self) -> None:
         self.asked = 0
         self.reply: Reply | OutboundError = NotReached("nobody is there")
@@ -120,7 +118,6 @@ class ConcurrentCallers:
     waiting_or_done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
-        """Return the number of keys that each thread gets for its ``kid``."""
         client = self.causeway.hub.openbanking.clients.get(self.causeway.tpp.client_id)
         self.waiting_or_done = threading.Semaphore(0)
 

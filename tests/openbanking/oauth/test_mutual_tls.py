@@ -25,21 +25,18 @@ def authority() -> Authority:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway, authority: Authority, tmp_path: Path) -> Iterator[Causeway]:
-    """Run a stage that trusts the certificates of ``authority``."""
     causeway = shared_causeway.again(stage_with(authority, tmp_path))
     with causeway.installed():
         yield causeway
 
 
 def by_certificate(causeway: Causeway, **security: Any) -> None:
-    """Configure certificate authentication for the service's client."""
     members = {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT, **security}
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security=members)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, None
 
 
 def identified(causeway: Causeway) -> None:
-    """Require a PSD2 certificate for every call of the service's client."""
     made = causeway.hub.openbanking.clients.update(
         causeway.tpp.client_id, security={"organization_identifier": ORGANIZATION}
     )

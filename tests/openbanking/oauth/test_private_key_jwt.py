@@ -13,7 +13,6 @@ from tests.openbanking.key_holder import BASE, KeyHolder, secure
 
 @pytest.fixture
 def holder(causeway: Causeway) -> KeyHolder:
-    """Configure and return the key of the service's client."""
     made = KeyHolder()
     secure(causeway, made)
     return made

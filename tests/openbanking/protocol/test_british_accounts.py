@@ -50,7 +50,6 @@ NONE: list[Any] = [
 
 
 def consent(relay: Relay, version: int, *numbers: Any) -> Any:
-    """Save a consent with the account numbers ``numbers``, as the bank."""
     url = relay.causeway.tpp.authorize(version)["redirect_url"]
     body = relay.causeway.banks[version].consent_body(url, ibans=[])
     return relay.causeway.banks[version].call("/consent", body | {MEMBER[version]: list(numbers)})
@@ -77,7 +76,6 @@ ORDERS = [row for row in map(BY_WEBHOOK.get, ("/v2_payment_single", "/v2_payment
 
 
 def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> list[int]:
-    """Return the HTTP statuses of payments from an account and of a funds confirmation for the account."""
     account: Json = {"account_number": number} | ({} if sort_code is None else {"sort_code": sort_code})
     statuses = [relay.call(row, row.request | {"debtor_account": account}, bearer=bearer).status for row in ORDERS]
     funds = BY_WEBHOOK["/v2_funds_confirmations"]

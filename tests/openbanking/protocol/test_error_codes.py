@@ -21,8 +21,6 @@ Provoke = Callable[[Causeway, int], Answer]
 
 @dataclass(frozen=True)
 class Provocation:
-    """A request to the API of ``version`` that returns the error ``code``."""
-
     code: Code
     version: int
     provoke: Provoke

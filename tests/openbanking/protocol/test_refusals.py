@@ -86,7 +86,6 @@ def test_every_refusal_is_raised_somewhere_in_the_code(table: str) -> None:
 
 @cache
 def imported_as(module: str, table: str) -> frozenset[str]:
-    """Return the names under which a module imports a table of refusals."""
     package, _, last = table.rpartition(".")
     return frozenset(
         name.asname or name.name

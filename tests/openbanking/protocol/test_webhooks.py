@@ -124,7 +124,6 @@ def test_the_bank_response_reaches_the_tpp_unchanged(relay: Relay, row: Row) -> 
 
 
 def with_oddities(value: Any) -> Any:
-    """Add unknown members to every object of a response."""
     if isinstance(value, dict):
         return {**{name: with_oddities(inner) for name, inner in value.items()}, "ownDetail": dict(ODD)}
     return [with_oddities(inner) for inner in value] if isinstance(value, list) else value

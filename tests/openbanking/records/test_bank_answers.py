@@ -27,7 +27,6 @@ def save(causeway: Causeway, version: int, url: str, request_id: str) -> Answer:
 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
-    """Create a consent. Return the bank's token and the TPP's access token."""
     consented = causeway.psu.approve(version)
     bearer = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body["access_token"]
     return consented.bank_token, bearer

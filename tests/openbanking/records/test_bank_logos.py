@@ -19,7 +19,6 @@ BIC = "GAMMFRPP"
 
 @pytest.fixture
 def banks(causeway: Causeway) -> Iterator[Banks]:
-    """Return the banks, with an additional bank for the test. Remove the additional bank afterwards."""
     banks = causeway.hub.openbanking.banks
     banks.add(
         NewBank(

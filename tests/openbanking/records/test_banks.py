@@ -46,7 +46,6 @@ def bic(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def first_key(causeway: Causeway, bic: str) -> Iterator[str]:
-    """Register a bank for the test and return its API key."""
     yield causeway.hub.openbanking.banks.add(new(bic))[1]
     if any(bank.bic == bic for bank in causeway.hub.openbanking.banks.all()):
         causeway.hub.openbanking.banks.remove(bic)
@@ -98,7 +97,6 @@ def accepts(banks: Banks, bic: str, key: str) -> bool:
 
 
 def shown(banks: Banks, bic: str) -> str:
-    """Return the API key that the service sends to the bank."""
     bank = banks.find(bic)
     assert bank is not None
     return banks.outbound_key(bank)
@@ -383,7 +381,6 @@ def test_an_inactive_bank_is_found_only_if_inactive_banks_are_included(banks: Ba
 
 @pytest.fixture
 def elsewhere(causeway: Causeway) -> Banks:
-    """The table of banks in a stage other than ``local``."""
     return causeway.another_process(replace(causeway.hub.settings, stage="dev")).openbanking.banks
 
 

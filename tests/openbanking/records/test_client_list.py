@@ -38,7 +38,6 @@ def create(causeway: Causeway, owner: str, count: int, *, archived: int = 0) -> 
 
 
 def all_pages(clients: ClientList, owner: str, wanted: ClientFilter = ALL, limit: int = 3) -> list[list[str]]:
-    """Return the titles on each page."""
     pages, after = [], ""
     while True:
         page = clients.page(owner, wanted, limit, after)
@@ -176,7 +175,6 @@ def test_a_forged_cursor_shows_no_clients_of_other_owners(causeway: Causeway, cl
 @pytest.fixture
 def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
     """Create clients with the titles "1" (inactive) to "4", and limit the choices of a form to two clients.
-
     Return the client ids, newest first.
     """
     monkeypatch.setattr(client_list, "CHOICES", 2)
@@ -189,7 +187,6 @@ def own(causeway: Causeway, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequ
 
 
 def offered(causeway: Causeway, owner: str, chosen: str = "", *, active: bool = False) -> str:
-    """Return the concatenated titles of the clients that a form offers."""
     choices = causeway.hub.openbanking.client_list.choices(owner, chosen, active=active)
     return "".join(client.title for client in choices.clients)
 

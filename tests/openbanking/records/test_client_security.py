@@ -26,7 +26,6 @@ def clients(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def mutual(shared_causeway: Causeway) -> Iterator[Clients]:
-    """The table of clients in a stage that accepts client certificates."""
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     causeway = shared_causeway.again(settings)
     with causeway.installed():
@@ -197,7 +196,6 @@ def test_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
 
 @pytest.fixture
 def production(shared_causeway: Causeway) -> Clients:
-    """The table of clients in the stage ``prod``."""
     settings = Settings.from_environment(
         {
             "STAGE": "prod",

@@ -43,7 +43,6 @@ def other(causeway: Causeway) -> Clients:
 
 @pytest.fixture
 def made(clients: Clients) -> Registered:
-    """A client with an Events URL."""
     return clients.create(owner="a@example.com", title="Told", events_url=URL)
 
 
@@ -646,7 +645,6 @@ def test_callback_redirect_contains_every_parameter_once(causeway: Causeway, ver
 
 @pytest.fixture
 def two(causeway: Causeway) -> Causeway:
-    """Return a service whose client has two callback URLs."""
     urls = ["http://127.0.0.1:8000/one", "https://two.example:8443/back"]
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=urls

@@ -35,7 +35,6 @@ HOW = pytest.mark.parametrize(
 def pisp_of(
     causeway: Causeway, version: int, kind: str = "single", consent_type: str = "reusable", *, later: bool
 ) -> Pisp:
-    """Return a TPP that sends payments. If ``later`` is true, the payments are deferred."""
     return Pisp(causeway, version, kind, consent_type, deferred=later)
 
 
@@ -424,7 +423,6 @@ WHO = pytest.mark.parametrize("who", ["the same consent", "another consent", "no
 
 
 def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp:
-    """Return the TPP that sends the second order."""
     if who == "another client":
         becomes_another_tpp(causeway)
     kind, consent_type = ("direct", "reusable") if who == "no consent" else ("single", ONE_TIME)
@@ -435,7 +433,6 @@ def second_of(causeway: Causeway, who: str, first: Pisp, *, later: bool) -> Pisp
 
 
 def ended(pisp: Pisp, key: str) -> tuple[int, str]:
-    """Pay with ``key`` and return the status and the title of the error."""
     answer = pisp.pay(key)
     if pisp.deferred:
         request_id = answer.body["request_id"]

@@ -77,7 +77,6 @@ def test_a_used_identifier_expires_with_its_token(causeway: Causeway, uses: Sing
 
 
 def attempt(causeway: Causeway, hubs: list[Any], credentials: TppCredentials, number: int) -> Any:
-    """Authenticate as one of several concurrent callers. Return the client, or the error."""
     try:
         return hubs[number % PROCESSES].openbanking.tpp_authentication.authenticate_bearer(credentials)
     except Refusal as refusal:

@@ -23,7 +23,6 @@ def request(causeway: Causeway, **more: str) -> str:
 
 
 def starts_anew(causeway: Causeway) -> None:
-    """Clear the caches of bank data, as in a new instance."""
     causeway.hub.openbanking.banks.forget()
     for name in ("open_downtimes", "response_times"):
         causeway.hub.statistics.__dict__.pop(name, None)

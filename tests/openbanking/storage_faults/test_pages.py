@@ -54,7 +54,6 @@ def _answer(fault: Fault, call: Callable[[], Answer]) -> Answer:
 
 
 def user_with_client(causeway: Causeway) -> tuple[WebUser, Client]:
-    """Create a user and a client with an Events URL."""
     owner, url = f"{new_id()}@example.com", causeway.receiver.url
     client = causeway.hub.openbanking.clients.create(owner=owner, title="Eventful", events_url=url).client
     return WebUser.signed_in(causeway, owner), client

@@ -68,7 +68,6 @@ def pay_with_a_lost_transaction_response(
 
 
 def _pisp(causeway: Causeway, version: int, kind: str, consent_type: str, request_id: str) -> Pisp:
-    """Return a PISP, with an X-Request-Id if requested."""
     pisp = Pisp(causeway, version, kind, consent_type)
     pisp.request_id = str(uuid.uuid4()) if request_id else None
     return pisp
@@ -112,7 +111,6 @@ def _taken(fault: Fault, pisp: Pisp, first: Answer, key: str | None) -> None:
 
 
 def _is_refused_to_others(pisp: Pisp) -> None:
-    """Check that no other order with the same X-Request-Id reaches the bank."""
     other, calls = Pisp(pisp.causeway, pisp.version, "direct"), pisp.calls
     other.request_id = pisp.request_id
     refused = other.pay(callback_url="http://127.0.0.1:8000/payments/callback?other") if other.request_id else None
@@ -185,10 +183,7 @@ def _is_free_for_others(fault: Fault, pisp: Pisp) -> None:
 
 
 def _given_back_or_spent(fault: Fault, pisp: Pisp, failure: str, consent_type: str) -> None:
-    """Check that a one-time consent is restored only if the bank was never reached.
-
-    A restored consent must permit exactly one payment.
-    """
+    """Check that a one-time consent is restored, for exactly one payment, only if the bank was never reached."""
     status, whole = status_of_consent(pisp.causeway), consent_type == "reusable" or failure == "is never reached"
     assert status == ("authorised" if whole else "spent") or (fault.lasting and status == "spent")
     pisp.bank_answers(payment_answer(pisp.version))
@@ -263,7 +258,6 @@ UNUSABLE = {"confirmation_url": "javascript:1"}
 
 
 def _unknown(causeway: Causeway, kind: str = "single") -> Pisp:
-    """Create a TPP with the payment P-1 at a version 2 bank. The outcome of the payment is unknown."""
     pisp = Pisp.with_request_id(causeway, 2, kind)
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
     assert pisp.pay().status == 502

@@ -46,7 +46,6 @@ DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
 
 
 def make_key() -> rsa.RSAPrivateKey:
-    """Generate a key of the smallest allowed size."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
@@ -63,8 +62,6 @@ KEY = make_key()
 
 @dataclass
 class FullBank:
-    """The bank with all functions, and the recorded calls of these functions."""
-
     bank: Bank
     orders: list[Order] = field(default_factory=list)
     booked: list[Payment] = field(default_factory=list)
@@ -74,7 +71,6 @@ class FullBank:
 
 
 def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank:
-    """Create a bank that implements all functions."""
     settings = {"api_key": API_KEY, "private_key": private_pem(KEY), "name": "Full Bank", **options}
     full_bank = FullBank(Bank(version=version, hub=hub, base_url=base_url, **settings))
     _fill_reads(full_bank.bank, version)
@@ -138,7 +134,6 @@ def _fill_payments(full_bank: FullBank) -> None:
 
 
 def account(version: int, number: int) -> Account:
-    """Return an account of the bank by its id."""
     name = ("Everyday account", "Savings account")[number]
     if version == 1:
         return AccountV1(id=str(1001 + number), name=name, iban=IBANS[number], currency=CURRENCY)
@@ -153,7 +148,6 @@ def account(version: int, number: int) -> Account:
 
 
 def listed(number: int) -> dict[str, Any]:
-    """Return a booked payment in the format of version 1."""
     return {
         "id": f"B{number}",
         "reference": "Books",
@@ -179,7 +173,6 @@ def transaction(day: str | None) -> TransactionV2:
 
 @contextmanager
 def serving(bank: Bank, port: int) -> Iterator[None]:
-    """Serve the bank on a local port."""
     server = uvicorn.Server(uvicorn.Config(bank, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -60,7 +60,6 @@ def sign(body: bytes, key: RSAPrivateKey = HUB_KEY) -> str:
 
 
 def order(version: int, amount: str = "12.50", **more: Any) -> dict[str, Any]:
-    """Return a single or direct payment."""
     if version == 1:
         payee = {"receiver_name": "Oak Street Books", "receiver_iban": "FR1420041010050500013M02606"}
         scheme = {"payment_scheme": "FPS", "callback_url": CALLBACK}
@@ -126,7 +125,6 @@ class HubDouble:
         return self.saved[request_id]
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
-        """Return the request bodies of the calls to a path, with members in snake_case."""
         found = [json.loads(each.content) for each in self.calls if each.url.path.endswith(path)]
         return [{snake_case(name): value for name, value in each.items()} for each in found]
 
@@ -143,8 +141,6 @@ def snake_case(name: str) -> str:
 
 
 class BankHarness:
-    """A test harness with a bank, the hub that the bank calls, the hub's webhooks, and the PSU's browser."""
-
     def __init__(self, version: int, clock: Clock, **options: Any) -> None:
         self.version, self.clock = version, clock
         self.hub = HubDouble(clock, scopes=SCOPES[version])
@@ -170,7 +166,6 @@ class BankHarness:
     # -- the hub
 
     def webhook(self, name: str, body: Any = None, **options: Any) -> httpx.Response:
-        """Send a webhook, and return the bank's response."""
         return self.run(self.sending(name, body, **options))
 
     async def sending(
@@ -208,17 +203,14 @@ class BankHarness:
         return self.send(action_of(shown), decision, **form) if "<form" in shown.text else shown
 
     def send(self, action: str, decision: str, **form: Any) -> httpx.Response:
-        """Send a form to an address, and return the response."""
         return self.run(self.request("POST", action.removeprefix(BANK), data={"decision": decision, **form}))
 
     def consent(self, query: str = "request=1", accounts: tuple[str, ...] = ("1001", "1002")) -> str:
-        """Give consent as the PSU. Return the token."""
         ended = self.decide(self.open(f"/consent?{query}"), "yes", account=list(accounts))
         assert ended.status_code == 303, ended.text
         return f"consent{self.hub.tokens}.secret{self.hub.tokens}"
 
     def pay(self, kind: str = "single", token: str = "", **more: Any) -> dict[str, Any]:
-        """Send an order, and check that the bank accepts the order. Return the response."""
         answer = self.webhook(kind, order(self.version, **more), token=token)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
@@ -226,18 +218,15 @@ class BankHarness:
 
 
 def action_of(page: httpx.Response) -> str:
-    """Return the action address of a page's form."""
     found = re.search('action="([^"]+)"', page.text)
     assert found is not None, page.text
     return found[1]
 
 
 def code_of(answer: httpx.Response) -> Any:
-    """Return the error code of a response in either version."""
     body = answer.json()
     return body.get("code") or body.get("error_code")
 
 
 def debtor(version: int, iban: str = IBANS[0]) -> dict[str, Any]:
-    """Return the request member that contains the debtor account."""
     return {"sender_iban": iban} if version == 1 else {"debtor_account": {"iban": iban}}

@@ -62,7 +62,6 @@ def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[BankHarness]
 
 def is_alive(harness: BankHarness, storage: Mortal, page: httpx.Response, steps: int) -> bool:
     """Run a decision that crashes after ``steps`` storage writes, and restart the process.
-
     Return whether the decision was completed without a crash.
     """
     storage.left = steps

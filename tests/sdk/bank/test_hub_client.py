@@ -177,7 +177,6 @@ def test_an_invalid_bank_configuration_raises_configuration_error(hub: HubDouble
 
 
 def codes() -> Iterator[str]:
-    """Yield the codes of all documented errors, grouped by call."""
     for version in bank.VERSIONS:
         for _, _, operation in bank.operations(version, "paths"):
             text = json.dumps(operation["responses"])

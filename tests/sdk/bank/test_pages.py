@@ -242,7 +242,6 @@ def test_a_bank_without_its_mandatory_functions_fails_to_start() -> None:
 
 
 async def started(bank: Bank, told: list[str]) -> None:
-    """Start and stop a bank application as a server does."""
     events = iter(["lifespan.startup", "lifespan.shutdown"])
 
     async def receive() -> dict[str, str]:

@@ -19,8 +19,6 @@ BODY = b'{"account_id": "1"}'
 
 
 class Published:
-    """An HTTP endpoint that returns the hub's published keys."""
-
     def __init__(self, *keys: rsa.RSAPrivateKey) -> None:
         self.keys, self.fetches, self.status = list(keys), 0, 200
         self.failures: list[httpx.Response | httpx.HTTPError] = []

@@ -24,7 +24,6 @@ def user(causeway: Causeway, email: str) -> User:
 
 @pytest.fixture
 def stranger(causeway: Causeway, email: str) -> User:
-    """Create a registered user."""
     return causeway.hub.website.users.register(f"stranger-{email}", PASSWORD, terms_accepted=True)
 
 

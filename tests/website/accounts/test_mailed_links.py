@@ -24,7 +24,6 @@ NEW = "rain on a tin roof"
 
 @pytest.fixture
 def production(causeway: Causeway) -> Causeway:
-    """Configure the service as a production stage, which confirms email addresses."""
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://causeway.example.com")
     return causeway
 
@@ -38,7 +37,6 @@ def mailed(causeway: Causeway) -> Mail:
 
 
 def place(mail: Mail) -> str:
-    """Return the path of the link that a mail contains."""
     found = re.search(r"^https?://[^/]+(/\S+)$", mail.text, re.MULTILINE)
     assert found is not None, mail.text
     return found[1]

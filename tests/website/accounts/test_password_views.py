@@ -23,7 +23,6 @@ def code_on(person: WebUser) -> str:
 
 
 def reset_link(causeway: Causeway, email: str) -> str:
-    """Return the path of a link that sets a user's password."""
     link = causeway.hub.website.call(account_flow.issue_operator_link, ensure_user(causeway.hub, email))
     return link.removeprefix(causeway.hub.settings.public_url)
 
@@ -146,7 +145,6 @@ def test_an_unknown_password_link_returns_404(visitor: WebUser, secret: str) -> 
 
 @pytest.fixture
 def owner(causeway: Causeway, email: str) -> WebUser:
-    """Create and sign in a user with a password."""
     person = WebUser(causeway)
     assert person.register(email).status == 303
     return person

@@ -46,7 +46,6 @@ def test_a_successful_sign_in_resets_the_attempt_count(visitor: WebUser, registe
 
 
 def guess(person: WebUser, email: str, times: int) -> list[int]:
-    """Make ``times`` sign-in attempts with a wrong password. Return their statuses."""
     return [person.sign_in(email, "another good password").status for _ in range(times)]
 
 

@@ -14,7 +14,6 @@ from tests.website.web_user import WebUser
 
 
 def section(user: WebUser, title: str) -> str:
-    """Return the markup of a call's section."""
     found = re.search(
         rf"<(?:h2|summary)>{title}</(?:h2|summary)>(.*?)(?:</section>|<summary>End the consent)",
         user.last.text,
@@ -25,7 +24,6 @@ def section(user: WebUser, title: str) -> str:
 
 
 def body(user: WebUser, title: str) -> dict[str, Any]:
-    """Return the displayed body without markup and without the counts of folded members."""
     shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
     text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
     members: dict[str, Any] = json.loads(html.unescape(text))
@@ -33,19 +31,16 @@ def body(user: WebUser, title: str) -> dict[str, Any]:
 
 
 def programs(user: WebUser, title: str) -> list[str]:
-    """Return the call as a curl command and as a Python program."""
     found = re.findall(r'<pre tabindex="0"[^>]*><code[^>]*>(.*?)</code>', section(user, title), re.DOTALL)
     return [html.unescape(program) for program in found]
 
 
 def answer(user: WebUser, title: str) -> str:
-    """Return the displayed response without markup, or an empty string."""
     shown = section(user, title).partition("Answer: 200")[2]
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
 def sent(curl: str) -> tuple[str, dict[str, Any]]:
-    """Return the path and the body of the request that a curl command sends."""
     words = shlex.split(curl.replace("\\\n", " "))
     return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
 

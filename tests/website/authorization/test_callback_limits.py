@@ -14,8 +14,6 @@ ASKED, REPORTED = "The bank says", "The bank reported"
 
 
 class Visitors:
-    """Visitors who open the payment page for payments at a version 2 bank."""
-
     def __init__(self, causeway: Causeway, kind: str = "single") -> None:
         self.causeway = causeway
         self.pisp = Pisp(causeway, 2, kind)

@@ -17,7 +17,6 @@ def row(at: int, settled: int, held: int = 0, reserved: int = 0) -> dict[str, in
 
 
 def points(path: str) -> list[tuple[float, float]]:
-    """Return the corner points of a path of horizontal and vertical steps."""
     begun = re.match("M0 ([0-9.]+)", path)
     assert begun is not None
     x, y = 0.0, float(begun[1])

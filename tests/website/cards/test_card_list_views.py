@@ -18,7 +18,6 @@ BATCH = 100
 
 
 def list_others(causeway: Causeway, card: Card, count: int) -> None:
-    """Add ``count`` newer cards of another holder to the list."""
     rows = [
         put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
         for number in range(count)

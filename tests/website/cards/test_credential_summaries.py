@@ -19,7 +19,6 @@ HEADING = "Credentials of the card API"
 
 
 def limits(user: WebUser) -> Mapping[str, str]:
-    """Return the displayed call limits as a mapping from credential names."""
     rows = user.get("/clients").text.partition(HEADING)[2]
     found = re.findall(
         r'<td data-label="Credential"[^>]*>([^<]+)</td>\s*<td data-label="Limit of calls">(.+?)</td>', rows

@@ -37,7 +37,6 @@ def _field_text(form: Mapping[str, str], name: str) -> str:
 
 
 def unchanged(simulation: Simulation) -> dict[str, str]:
-    """Return the default values of a form as submitted values."""
     found = {each.name: each.default or "" for each in simulation.fields}
     return found | {each.name: OFFERED[each.offer] for each in simulation.fields if each.offer}
 
@@ -164,7 +163,6 @@ def authorization(number: int, state: str, **members: Any) -> dict[str, Any]:
 
 
 def card_with(*authorizations: dict[str, Any]) -> dict[str, Any]:
-    """Return the page data of a card."""
     shown = {"card": {"card_id": CARD}, "accounts": [], "addresses": [], "currencies": [978, 840]}
     return shown | {"authorizations": authorizations}
 

@@ -13,7 +13,6 @@ from tests.website.web_user import PURCHASE, WebUser
 
 
 def outcome(person: WebUser) -> str:
-    """Return the text of the result that a form displays."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
@@ -170,7 +169,6 @@ def test_a_rejected_simulation_shows_its_error_and_the_entered_values(colleague:
 
 
 def field_of(answer: Answer, action: str, name: str) -> str:
-    """Return the markup of a form field, including its error."""
     found = re.search(
         rf'<(?:input|select) id="{action}-{name}".*?(?=<div class="(?:field|actions)")', answer.text, re.DOTALL
     )

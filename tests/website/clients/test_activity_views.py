@@ -19,19 +19,16 @@ NO_CALLS = "No calls yet"
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """Assign the service's client to the user. Return its id."""
     client_id = user.create_client("Budget Friend")
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
 def shown(user: WebUser) -> list[str]:
-    """Return the method and the route of each call in the table."""
     return re.findall(r'data-label="Call"><span class="mono">([^<]+)</span>', user.last.text)
 
 
 def figures(user: WebUser) -> dict[str, str]:
-    """Return the numbers that the page displays: calls, errors, and errors by kind."""
     return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 

@@ -42,7 +42,6 @@ _OTHERS = {"add", "list", "show"}
 
 
 def offered(user: WebUser, client_id: str) -> str:
-    """Return the markup of all pages with forms of a client."""
     return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
 
 

@@ -43,7 +43,6 @@ def titles(user: WebUser) -> list[str]:
 
 
 def links(user: WebUser) -> dict[str, str]:
-    """Return the addresses of the page links by link text."""
     nav = user.last.text.partition('aria-label="Pages">')[2].partition("</nav>")[0]
     found = re.findall(r'<a href="([^"]+)" rel="\w+">(?:<svg.*?</svg>)?([^<]+)', nav, re.DOTALL)
     return {words: address.replace("&amp;", "&") for address, words in found}
@@ -155,7 +154,6 @@ def test_pages_with_client_lists_read_a_limited_number_of_rows(
 
 
 def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
-    """Return the storage writes of ``count`` clients, created at intervals of one second."""
     made = causeway.hub.openbanking.clients.create(owner=email, title="Client").client
     item = causeway.hub.store.get(*client_key(made.client_id)) or {}
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
@@ -165,7 +163,6 @@ def test_list_pages_take_the_same_storage_calls_and_reads_for_100_and_10_000_cli
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
-        """Return the number of storage calls and of client rows that each page reads."""
         found = []
         for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
             with record_calls(causeway) as calls, record_rows_read(causeway, "clients") as rows:

@@ -17,7 +17,6 @@ _CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
 
 @pytest.fixture
 def other(causeway: Causeway) -> WebUser:
-    """Create a second user."""
     return WebUser.signed_in(causeway, "somebody@example.com")
 
 

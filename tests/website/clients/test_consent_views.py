@@ -20,19 +20,16 @@ SESSION = "BatchGetItem"
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """Assign the service's client to the user, and send its events to the service's receiver. Return its id."""
     client_id = user.create_client("Budget Friend", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
 
 
 def approved(causeway: Causeway, version: int = 1, **members: object) -> str:
-    """Create a consent. Return its id."""
     return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 
 def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
-    """Create a consent for the accounts with these bank identifiers. Return its id."""
     asked = causeway.tpp.authorize(1)
     answer = causeway.banks[1].call("/consent", causeway.banks[1].consent_body(asked["redirect_url"]) | identifiers)
     consent_id: str = answer.body["access_token"].partition(".")[0]
@@ -40,7 +37,6 @@ def approved_for(causeway: Causeway, **identifiers: list[str]) -> str:
 
 
 def listed(user: WebUser, **query: object) -> list[str]:
-    """Return the consent ids in the order of the list page."""
     assert user.get(f"/consents?{urlencode(query)}").status == 200
     return re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
 

@@ -18,7 +18,6 @@ from tests.website.web_user import WebUser, attempt_due_deliveries
 
 @pytest.fixture
 def client_id(causeway: Causeway, user: WebUser) -> str:
-    """Assign the service's client to the user, and send its events to the service's receiver. Return its id."""
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     causeway.tpp.client = causeway.hub.openbanking.clients.get(client_id)
     return client_id
@@ -67,10 +66,7 @@ def test_a_failed_attempt_shows_status_response_and_next_attempt(
 
 
 def progress(user: WebUser) -> str:
-    """Return the address that the page polls, and the response of this address.
-
-    The response is constant until the delivery changes.
-    """
+    """Check the address that the page polls. Return the state in its response, which changes only with the delivery."""
     found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
     assert found is not None
     assert user.get(html.unescape(found[1])).body == {"state": found[2]}

@@ -22,7 +22,6 @@ def inspected(causeway: Causeway, delivery_id: str) -> Inspection:
 
 
 def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
-    """Send a test event and attempt its delivery. Return the delivery's id."""
     delivery_id = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
     causeway.receiver.answers = [*answers]
     attempt_due_deliveries(causeway)

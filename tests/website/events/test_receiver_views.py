@@ -20,7 +20,6 @@ BODY = b'{"type":"test"}'
 
 
 def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
-    """Return the signed headers with which the service sends an event to a client."""
     clients = causeway.hub.openbanking.clients
     secrets = clients.events_secrets(clients.get(client_id))
     headers = event_signing.headers(secrets, "an-event", causeway.clock.real.time(), body)
@@ -30,7 +29,6 @@ def signed(causeway: Causeway, client_id: str, body: bytes = BODY) -> Mapping[st
 def received(
     causeway: Causeway, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
 ) -> Response:
-    """Send a request to the built-in receiver. Return its response."""
     incoming = Incoming(
         method="POST",
         route="/sandbox/receivers/{client_id}/{behaviour}",
@@ -45,7 +43,6 @@ def received(
 
 @pytest.fixture
 def eventful(causeway: Causeway, user: WebUser, client_id: str) -> str:
-    """Create a client that sends its events to the built-in receiver."""
     user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
     return client_id
 

@@ -124,7 +124,6 @@ TEN_DAYS = DayRange(FIRST, date(2026, 2, 10))
 
 
 def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> DayRecord:
-    """Return the record of the ``number``-th day, with one bank response per duration in milliseconds."""
     latencies = Latencies()
     for milliseconds in bank:
         latencies.bank.add(milliseconds)
@@ -139,7 +138,6 @@ def known(number: int, *, down: int = 0, bank: tuple[float, ...] = (100,)) -> Da
 
 
 def quiet(number: int) -> DayRecord:
-    """Return the record of a day without requests."""
     return DayRecord("ALPHGB21", "A bank", FIRST + timedelta(days=number))
 
 
@@ -161,14 +159,12 @@ def path(made: PerformanceChart, name: str) -> str:
 
 
 def columns(text: str) -> list[tuple[float, float, float, float]]:
-    """Return the left, top, width and bottom of each column."""
     found = re.findall(r"M([\d.e+-]+) ([\d.]+)h([\d.]+)V([\d.]+)h-[\d.]+z", text)
     assert "".join(re.findall("[Mz]", text)) == "Mz" * len(found)
     return [tuple(float(number) for number in each) for each in found]  # type: ignore[misc]
 
 
 def lines(text: str) -> list[list[tuple[float, float]]]:
-    """Return the points of each line."""
     return [
         [tuple(float(number) for number in point.split()) for point in run.rstrip("z").split("L")]  # type: ignore[misc]
         for run in text.split("M")[1:]

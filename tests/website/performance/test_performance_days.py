@@ -15,7 +15,6 @@ from tests.website.web_user import WebUser
 
 
 def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> None:
-    """Store a synthetic day record, as a new local stack does."""
     invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
     day_records.store_record(causeway.hub.store, invented)
 

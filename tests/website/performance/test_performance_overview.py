@@ -33,14 +33,12 @@ def measured(
     bank: float = 120,
     invented: bool = False,
 ) -> None:
-    """Store a measured day with calls in its first seconds, unanswered calls first. Build the overview of this day."""
     counters = hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered, bank=bank)
     day_records.store_record(causeway.hub.store, replace(record(bic, day, counters), made_up=invented))
     day_overviews.build_overviews(causeway.hub.store, [day], (BIC, OTHER))
 
 
 def rows(person: WebUser) -> list[list[str]]:
-    """Return the rows of the table."""
     (body,) = re.findall('aria-label="Banks">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
     cells = (re.findall("<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
@@ -198,7 +196,6 @@ def test_a_measured_day_without_requests_is_downloaded_and_not_marked_as_synthet
 
 
 def many(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
-    """Store figures of ``days`` days for ``banks`` banks."""
     (first, *_) = causeway.hub.openbanking.banks.directory()
     listed = [replace(first, bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(banks)]
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: listed)

@@ -10,7 +10,6 @@ AMOUNT = {"type": "string", "minLength": 1, "maxLength": 10, "pattern": "^[0-9]+
 
 
 def document(body: Any = None, response: Any = None, **schemas: Any) -> dict[str, Any]:
-    """Return a document with one operation."""
     content = {"content": {"application/json": {"schema": body}}} if body else None
     answer = {"content": {"application/json": {"schema": response}}} if response else {}
     operation = {"responses": {"200": answer}} | ({"requestBody": content} if content else {})

@@ -25,12 +25,10 @@ SHARED = {"Retries", "CausewayError", "ConfigurationError", "ConnectionLost", "H
 
 
 def headings(page: str) -> list[str]:
-    """Return the headings of a page, without backticks."""
     return re.findall(r"^#+ `?(.+?)`?$", re.sub(r"```.+?```", "", PAGES[page], flags=re.DOTALL), re.MULTILINE)
 
 
 def sections() -> Iterator[tuple[str, str]]:
-    """Yield each heading in code format, with the text below the heading."""
     for text in PAGES.values():
         for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
             title, _, below = part.partition("\n")

@@ -11,7 +11,6 @@ NOTATION = Notation({"Account": "models.md#account", "Order": "models.md#order"}
 
 
 def function(text: str) -> griffe.Function:
-    """Parse a module with griffe. Return the only function of the module."""
     module = griffe.visit("module", Path("module.py"), text)
     (found,) = module.functions.values()
     return found

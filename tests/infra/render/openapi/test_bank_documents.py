@@ -14,7 +14,6 @@ BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
 
 def usual_request(operation: Any) -> Any:
-    """Return the example of a request."""
     return operation["requestBody"]["content"]["application/json"]["examples"]["usual"]["value"]
 
 

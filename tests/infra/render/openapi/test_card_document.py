@@ -48,7 +48,6 @@ EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 
 @cache
 def document() -> Any:
-    """Return the committed OpenAPI document."""
     return load("cards")
 
 
@@ -82,7 +81,6 @@ def fits(action: Action, body: Any) -> bool:
 
 
 def shown(action: Action) -> dict[str, Any]:
-    """Return the example of an action's request."""
     found: dict[str, Any] = content(operation(action)["requestBody"])["examples"][action.name]["value"]
     return found
 

@@ -33,7 +33,6 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 @cache
 def documents() -> dict[str, Any]:
-    """Return the served documents."""
     return {name: load(name) for name in DOCUMENTS}
 
 
@@ -45,7 +44,6 @@ def operations(document: Any, place: str = "paths") -> Iterator[tuple[str, str, 
 
 
 def resolved(document: Any, value: Any) -> Any:
-    """Return the component to which a reference points."""
     if not isinstance(value, dict) or "$ref" not in value:
         return value
     found = document
@@ -55,7 +53,6 @@ def resolved(document: Any, value: Any) -> Any:
 
 
 def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every object in a document with its location."""
     if isinstance(value, dict):
         yield place, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -114,7 +111,6 @@ def test_patterns_are_valid_in_javascript_with_and_without_the_flag_u(name: str)
 
 
 def of_content(document: Any, holder: Any, kind: str = "application/json") -> list[Any]:
-    """Return the examples in the content of a request or response."""
     content = resolved(document, holder)["content"][kind]
     named = [resolved(document, each)["value"] for each in content.get("examples", {}).values()]
     return [*named, *([content["example"]] if "example" in content else [])]
@@ -142,7 +138,6 @@ def test_examples_of_tpp_calls_are_valid_against_the_models() -> None:
 
 
 def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """Yield the webhooks of each relayed POST call, with the request and response examples for each version."""
     for call in [call for call in RELAYED if call.method == "POST"] + list(PAYMENTS):
         operation = document["paths"][call.path]["post"]
         answers = of_content(document, operation["responses"]["200"])
@@ -270,7 +265,6 @@ def test_operation_ids_are_unique(name: str) -> None:
 
 
 def given(document: Any) -> set[Any]:
-    """Return the codes and additional codes in the error examples of a document."""
     values = [example["value"] for example in document["components"]["examples"].values()]
     codes = {value.get("code", value.get("error_code")) for value in values}
     return codes | {error["code"] for value in values for error in value.get("additionalErrors", ())}

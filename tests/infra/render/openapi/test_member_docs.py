@@ -97,7 +97,6 @@ def test_a_member_without_docstring_or_example_raises_an_error() -> None:
 
 
 def ancestors(model: type) -> Iterator[type]:
-    """Yield the direct and indirect base classes of a model or typed dictionary."""
     for base in model.__dict__.get("__orig_bases__", model.__bases__):
         if inspect.isclass(base):
             yield from (base, *ancestors(base))

@@ -11,7 +11,6 @@ OBJECT = {"type": "object", "description": "A thing", "required": ["id"]}
 
 
 def members(owner: str = "Answer", **properties: Any) -> dict[str, str]:
-    """Return the annotation of each member."""
     types = Types({("A", "B"): "Choice"}, {"Order"})
     return {one.name: one.annotation for one in types.members(owner, {**OBJECT, "properties": properties})}
 

@@ -36,10 +36,6 @@ def tpp_authority() -> Authority:
 def mutual(
     shared_causeway: Causeway, authority: Authority, tpp_authority: Authority, tmp_path: Path
 ) -> Iterator[Causeway]:
-    """Run a stage that trusts bank certificates issued by ``authority``.
-
-    Both banks have the certificate subject ``SUBJECT``.
-    """
     (tmp_path / "banks.pem").write_text(authority.pem)
     (tmp_path / "tpps.pem").write_text(tpp_authority.pem)
     bundles = {"BANK_CA_BUNDLE": str(tmp_path / "banks.pem"), "TPP_CA_BUNDLE": str(tmp_path / "tpps.pem")}
@@ -56,7 +52,6 @@ def name_subjects(causeway: Causeway, subject: str | None) -> None:
 
 
 def call(causeway: Causeway, version: int, pem: str | None, **options: Any) -> Answer:
-    """Send a bank's call with the certificate ``pem``. If ``pem`` is missing, send the call without a certificate."""
     identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))} if pem else {}
     url = causeway.tpp.authorize(version)["redirect_url"]
     return causeway.banks[version].call("/init_authorization", {URL[version]: url}, identity=identity, **options)

@@ -61,13 +61,11 @@ def is_page(answer: Answer) -> bool:
 
 
 def choices(answer: Answer) -> dict[str, str]:
-    """Return the links to the banks on a page, by BIC."""
     found = [html.unescape(each) for each in re.findall(r'<a class="choice" href="([^"]*)"', answer.text)]
     return {dict(parse_qsl(urlsplit(each).query))["chosen_bic"]: each for each in found}
 
 
 def returned(answer: Answer) -> dict[str, str]:
-    """Return the parameters of the redirect to the client."""
     return dict(parse_qsl(urlsplit(answer.headers["location"]).query))
 
 
@@ -348,7 +346,6 @@ def test_choice_after_the_cancellation_is_rejected(causeway: Causeway, other: st
 
 
 def cancel_path(causeway: Causeway, request_url: str) -> str:
-    """Return the path of the cancel URL that the bank of version 2 receives."""
     answer = causeway.banks[2].call("/init_authorization", {"requestUrl": request_url})
     return str(urlsplit(answer.body["cancelUrl"]).path)
 

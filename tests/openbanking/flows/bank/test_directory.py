@@ -21,7 +21,6 @@ GAMMA = "GAMMFRPP"
 
 @pytest.fixture
 def gamma(causeway: Causeway) -> Iterator[str]:
-    """Register a French bank with few scopes and schemes, and with ``history_days``."""
     new = NewBank(
         bic=GAMMA,
         name="Banque Gamma",

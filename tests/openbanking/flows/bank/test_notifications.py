@@ -23,10 +23,6 @@ def ended(causeway: Causeway, version: int) -> tuple[Consented, str]:
 
 
 def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
-    """Attempt to deliver a revocation notice to a bank that responds with ``answer``.
-
-    Return the delivery record.
-    """
     _, delivery_id = ended(causeway, version)
     causeway.banks[version].answers["/revoke_token"] = lambda sent: answer
     causeway.hub.delivery.worker.attempt(delivery_id)

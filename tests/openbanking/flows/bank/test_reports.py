@@ -20,7 +20,6 @@ NUMBERS: list[Any] = [0, 1, 2, 3, 4, "0", "1", "2", "3", "4"]
 
 @pytest.fixture(scope="module")
 def paid(relay: Relay) -> Relay:
-    """Make a payment ``P-<status>`` for every status at both banks."""
     for version, webhook in ((1, "/payment_initiation"), (2, "/v2_payment_single")):
         row = BY_WEBHOOK[webhook]
         for status in [*NUMBERS, *(CODES if version == 2 else [])]:

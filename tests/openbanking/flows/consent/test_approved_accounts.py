@@ -26,7 +26,6 @@ def bearers(relay: Relay) -> dict[tuple[int, str], str]:
 
 
 def by_iban(row: Row, iban: str) -> Json:
-    """Return the request of a webhook row with ``iban`` as the PSU's account."""
     if row.in_query:
         return {"iban": iban}
     if "debtor_account" in row.request:

@@ -11,7 +11,6 @@ from tests.openbanking.key_holder import KeyHolder, secure
 
 
 def redeem(causeway: Causeway, holder: KeyHolder, code: str) -> Any:
-    """Redeem a public client's code for tokens that are bound to the holder's key."""
     answer = causeway.tpp.call("POST", "/tpp/token", {"code": code}, headers={"dpop": holder.proof(causeway)})
     assert answer.status == 200, answer
     return answer.body

@@ -38,7 +38,6 @@ def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def listening(causeway: Causeway) -> Causeway:
-    """Register an Events URL for the client. Return the service."""
     causeway.tpp.set_events_url()
     return causeway
 
@@ -55,12 +54,10 @@ def stored(causeway: Causeway, consented: Consented) -> Item:
 
 
 def told(causeway: Causeway) -> list[str]:
-    """Return the types of the recorded expiry events in the order of recording."""
     return [each.topic for each in causeway.recorded("event") if each.topic.startswith("consent.expir")]
 
 
 def at(causeway: Causeway, seconds: float) -> int:
-    """Run the job ``seconds`` after the start of the service. Return the number of processed consents."""
     causeway.clock.advance(seconds - (causeway.clock.monotonic() - _BEGAN))
     return causeway.hub.openbanking.call(record_due_events)
 
@@ -71,7 +68,6 @@ _BEGAN = 1772442000
 
 @contextmanager
 def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
-    """Set the duration of the bank's consents to ``days`` within the block."""
     bank = causeway.banks[version].record
     causeway.hub.openbanking.banks.change(bank.bic, consent_days=days)
     causeway.hub.openbanking.banks.forget()
@@ -284,7 +280,6 @@ def test_expiry_events_are_queued(listening: Causeway) -> None:
 
 
 def multiplied(causeway: Causeway, count: int) -> list[str]:
-    """Store ``count`` copies of a PSU's consent. Return the ids of the copies."""
     original = stored(causeway, causeway.psu.approve(1))
     names = [f"{number:022x}" for number in range(count)]
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]

@@ -35,7 +35,6 @@ def ids(entries: list[Any]) -> list[str]:
 
 
 def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
-    """Yield all pages of the list."""
     after: dict[str, str] = {}
     while True:
         page = asked(causeway, **query, **after).body
@@ -47,7 +46,6 @@ def pages(causeway: Causeway, **query: object) -> Iterator[Any]:
 
 
 def approved(causeway: Causeway, version: int = 1, **members: Any) -> str:
-    """Create a consent. Return the id of the consent."""
     return causeway.psu.approve(version, **members).bank_token.partition(".")[0]
 
 

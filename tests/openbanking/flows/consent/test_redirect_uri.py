@@ -17,7 +17,6 @@ NAMED, UNNAMED = True, False
 
 
 def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str]:
-    """Return the parameters of an authorization request. ``redirect_uri`` and the bank are optional."""
     return {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,
@@ -29,24 +28,20 @@ def members(causeway: Causeway, named: bool, bank: bool = True) -> dict[str, str
 
 
 def start_in_browser(causeway: Causeway, named: bool) -> str:
-    """Call ``GET /oauth/authorize`` and return the URL of the bank."""
     return causeway.call("GET", f"/oauth/authorize?{urlencode(members(causeway, named))}").headers["location"]
 
 
 def start_by_choice(causeway: Causeway, named: bool) -> str:
-    """Call ``GET /oauth/authorize`` with a bank chosen by the PSU and return the URL of the bank."""
     query = members(causeway, named, bank=False) | {"chosen_bic": causeway.banks[2].bic}
     return causeway.call("GET", f"/oauth/authorize?{urlencode(query)}").headers["location"]
 
 
 def start_pushed(causeway: Causeway, named: bool) -> str:
-    """Push and open a request and return the URL of the bank."""
     pushed = causeway.tpp.call("POST", "/oauth/par", form=members(causeway, named))
     return str(open_pushed(causeway, pushed.body["request_uri"]).headers["location"])
 
 
 def start_by_client(causeway: Causeway, named: bool) -> str:
-    """Call ``POST /tpp/authorize`` and return the URL of the bank."""
     named_uri = {"redirect_uri": causeway.tpp.client.callback_url} if named else {}
     request = {"bic": causeway.banks[2].bic, "scopes": ["accounts"], **named_uri}
     return str(causeway.tpp.call("POST", "/tpp/authorize", request).body["redirect_url"])

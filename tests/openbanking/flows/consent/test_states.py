@@ -37,7 +37,6 @@ def told(causeway: Causeway, version: int, tokens: Any = None, consent_ids: Any 
 
 
 def approved(causeway: Causeway, version: int) -> tuple[str, str]:
-    """Create a consent. Return the bank's token and the id of the consent."""
     token = causeway.psu.approve(version).bank_token
     return token, token.partition(".")[0]
 

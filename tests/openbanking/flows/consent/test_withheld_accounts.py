@@ -19,7 +19,6 @@ ID = {1: "id", 2: "resource_id"}
 
 
 def listed(relay: Relay, version: int, accounts: list[Json], **approved: list[Any]) -> list[Json]:
-    """Return the ``accounts`` that a TPP gets with a consent for the ``approved`` identifiers."""
     row = ROWS[version]
     given = ({"status": "success"} if version == 1 else {}) | {"accounts": accounts}
     answer = relay.call(row, answer=given, bearer=relay.bearer_for(version, **approved))

@@ -304,7 +304,6 @@ class RefusingQueue:
         return []
 
     def receive(self) -> list[str]:
-        """Remove and return the visible messages."""
         found = [body for at, body in self.messages if at <= self.clock.time()]
         self.messages = [each for each in self.messages if each[0] > self.clock.time()]
         return found

@@ -29,23 +29,18 @@ def refused(relay: Relay, row: Row, order: Json, said: str = "", code: str = "FO
 
 
 def accepted(relay: Relay, row: Row, order: Json) -> Any:
-    """Send an order that the service accepts.
-
-    Return the body that the bank received. The numbers are formatted as in the request to the bank.
-    """
+    """Send an order that the service accepts. Return the body that the bank received, with its numbers unchanged."""
     answer = relay.call(row, order)
     assert answer.status == 200, answer
     return spelled(relay.received(row)[0].body)
 
 
 def payment(row: Row, order: Json) -> Json:
-    """Return the order, or the first payment of a bulk order."""
     found: Json = order["payments"][0] if row.is_bulk else order
     return found
 
 
 def of(row: Row, amount: Any, currency: str = "EUR", **members: Any) -> Json:
-    """Return an order with a single amount."""
     order = row.request
     item = payment(row, order)
     if row.version == 1:
@@ -300,7 +295,6 @@ IN_CURRENCIES = pytest.mark.parametrize("row", [*PAYMENTS, *ASKING], ids=str)
 
 
 def over(row: Row, amount: Any, currency: str) -> Json:
-    """Return an order with a single amount, or a funds confirmation request for this amount."""
     if row in ASKING:
         return row.request | {"instructed_amount": {"amount": amount, "currency": currency}}
     return of(row, amount, currency)
@@ -383,7 +377,6 @@ def schemes_sent(row: Row, sent: Json) -> list[str]:
 
 
 def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
-    """Return an order in a currency. If ``scheme`` is ``None``, the order has no scheme."""
     order = of(row, "1", currency)
     holder = payment(row, order) if row.version == 1 else order
     holder["payment_scheme"] = scheme

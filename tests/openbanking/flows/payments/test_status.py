@@ -14,7 +14,6 @@ START = "2026-03-02T09:00:00+00:00"
 
 
 def recorded(pisp: Pisp, payment_id: str = "P-1") -> Any:
-    """Return the stored payment."""
     from chalicelib.openbanking.records.payments import Payment, payment_key
 
     item = pisp.causeway.hub.store.get(*payment_key(pisp.bank.bic, payment_id))
@@ -363,7 +362,6 @@ def test_a_long_payment_history_contains_the_first_and_the_last_entries(causeway
 
 @pytest.fixture
 def moved(causeway: Causeway) -> Iterator[None]:
-    """Change the bank of version 1 to version 2 for the test."""
     bic = causeway.banks[1].bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
     yield

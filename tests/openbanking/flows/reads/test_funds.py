@@ -18,7 +18,6 @@ YES, NO = '{"funds_available":true}', '{"funds_available":false}'
 
 
 def asked(relay: Relay, amount: Any, answer: Json, currency: str = "GBP") -> Answer:
-    """Send a funds confirmation request to a version 1 bank that responds with ``answer``."""
     question = {"account": {"iban": IBAN}, "instructed_amount": {"amount": amount, "currency": currency}}
     return relay.call(ONE, question, {"status": "success", **answer})
 

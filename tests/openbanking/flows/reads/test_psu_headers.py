@@ -124,10 +124,7 @@ def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway,
 def accepted_before(
     causeway: Causeway, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]
 ) -> str:
-    """Record a delivery in the format of an earlier release, which stored only the address.
-
-    Return the id of the delivery.
-    """
+    """Record a delivery in the format of an earlier release, which stored only the address. Return its id."""
     request_id = str(uuid.uuid4())
     recorded = causeway.hub.delivery.outbox.record(
         kind,

@@ -37,7 +37,6 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def aisp(causeway: Causeway) -> Aisp:
-    """Return a TPP at a version 2 bank with a limit."""
     limit_reads(causeway)
     return Aisp(causeway, 2)
 
@@ -330,7 +329,6 @@ def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(cause
 
 
 def finish(causeway: Causeway, request_id: str) -> None:
-    """Repeat the attempts of a deferred call at their due times until the call has ended."""
     while (due_at := causeway.delivery(request_id).due_at) is not None:
         causeway.clock.advance(max(0, due_at - causeway.clock.time()))
         causeway.hub.delivery.worker.attempt(request_id)

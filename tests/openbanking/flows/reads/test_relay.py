@@ -22,7 +22,6 @@ def good(version: int, **members: Any) -> dict[str, Any]:
 
 
 def accounts(causeway: Causeway, version: int, answer: Any, **headers: str) -> Answer:
-    """Call ``GET /tpp/accounts`` at a bank that responds with ``answer``."""
     causeway.banks[version].answers[PATH[version]] = lambda sent: answer
     return causeway.tpp.call(
         "GET", "/tpp/accounts", bearer=causeway.tpp.tokens(version)["access_token"], headers=headers
@@ -280,7 +279,6 @@ def test_bank_failure_returns_502_with_the_reason(causeway: Causeway, version: i
 
 
 def nested(version: int, depth: int, opening: bytes) -> bytes:
-    """Return a valid bank response with an additional member that is nested to ``depth`` levels."""
     closing = b"]" if opening == b"[" else b"}"
     inner = opening * (depth - 2) + (b"" if opening == b"[" else b"1") + closing * (depth - 2)
     return b'{"status":"success","accounts":[],"deep":{"inner":%s}}' % inner

@@ -14,7 +14,6 @@ OTHER_IBAN = "DE89370400440532013000"
 
 
 def pay_and_read(causeway: Causeway, version: int, kind: str, **members: Any) -> Any:
-    """Send a payment with ``members`` and return the corresponding values of the request to the bank."""
     pisp = Pisp(causeway, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":

@@ -35,8 +35,6 @@ CALLS = {
 
 
 class Caller:
-    """A TPP that sends reads to a bank of the given version."""
-
     def __init__(self, causeway: Causeway, version: int) -> None:
         self.causeway = causeway
         self.version = version
