@@ -102,8 +102,6 @@ class ScriptedOutbound(Outbound):
 
 @dataclass(frozen=True)
 class Mailbox:
-    """A mailer that stores all emails in a list."""
-
     mails: list[Mail]
 
     def send(self, mail: Mail, mail_id: str) -> None:
@@ -112,7 +110,6 @@ class Mailbox:
 
 
 def _capture(sent: Mapping[str, str], received: Mapping[str, str] | None, body: bytes) -> None:
-    """Record a call in the format that ``Outbound`` uses."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body[: context.CAPTURED_BYTES]
 
@@ -130,7 +127,6 @@ class Causeway:
         self.card_secrets: Mapping[str, Mapping[str, str]] = {}
         hub.__dict__["outbound"] = ScriptedOutbound(banks, self.receiver)
         self.mails: list[Mail] = []
-        """The emails that were sent."""
         hub.__dict__["mailer"] = Mailbox(self.mails)
         self._measures(not_before=sys.maxsize)  # no request's turn to write comes, unless ``writes_measurements``
 
@@ -165,7 +161,6 @@ class Causeway:
 
     @property
     def card_credentials(self) -> Mapping[str, str]:
-        """The request members of the card API credential with all rights."""
         return self.card_secrets["full"]
 
     def again(self, settings: Settings | None = None) -> Causeway:
@@ -266,7 +261,6 @@ class Causeway:
         return self.replace_method(name, call)
 
     def storage_gone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Make every call of the store's method ``name`` fail until the end of the block."""
 
         def call(real: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
             raise StoreUnavailable("DynamoDB cannot be reached")
@@ -334,12 +328,10 @@ class Causeway:
             self.hub.cards.programmes.cache.pop(manager_id, None)
 
     def recorded(self, kind: str = "") -> list[Delivery]:
-        """Return the stored deliveries of one kind, or of all kinds, oldest first."""
         records = [Delivery.from_item(item) for item in self.hub.store.scan("deliveries") if item["part"] == RECORD]
         return sorted((each for each in records if kind in ("", each.kind)), key=lambda each: each.created_at)
 
     def delivery(self, delivery_id: str) -> Delivery:
-        """Return a stored delivery."""
         item = self.hub.store.get(*record_key(delivery_id))
         assert item is not None, f"there is no delivery {delivery_id}"
         return Delivery.from_item(item)
@@ -360,7 +352,6 @@ class Causeway:
 
 
 def _empty(client: Any, table: str) -> None:
-    """Delete all items of a table in a real DynamoDB engine."""
     keys = _key_attributes(client, table)
     names = {f"#{number}": key for number, key in enumerate(keys)}
     wanted = {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

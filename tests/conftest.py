@@ -111,7 +111,6 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def full_repeat_budget() -> None:
-    """Restore the retry budget for throttled calls before each test."""
     REPEATS.give_back(CAPACITY)
 
 

@@ -131,7 +131,6 @@ def _percentiles(call: Callable[[], None], times: int) -> tuple[float, float]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure the figures and print them."""
     parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     parser.add_argument("--requests", action="store_true", help="measure only the requests of infra/capacity.csv")

@@ -93,6 +93,5 @@ def _parameters(value: Any) -> Any:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """The Lambda handler, which makes the recorded calls in the event."""
     Boto3Script(event["calls"])()
     return {"statusCode": 200}

@@ -44,8 +44,6 @@ _INVOCATION = {
 
 @dataclass(frozen=True)
 class Packages:
-    """The folders of the unpacked packages: the service, the two scripts, the layer and Lambda's runtime."""
-
     service: Path
     scripts: Path
     layer: Path
@@ -54,7 +52,6 @@ class Packages:
 
 @contextlib.contextmanager
 def unpacked() -> Iterator[Packages]:
-    """Build the packages for this machine's processor and unpack them."""
     runtime.check_python()
     processor = PROCESSORS[platform.machine().lower()]
     with tempfile.TemporaryDirectory(prefix="causeway-cold-") as place, chalice_command.project_copy() as project:
@@ -168,20 +165,17 @@ def cold_start(
 
 
 def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, Any]) -> set[str]:
-    """Return the modules that a cold start imports before its first response."""
     started = cold_start(packages, code, handler, event, ["-X", "importtime"])
     return {line.rpartition("|")[2].strip() for line in started.printed.splitlines() if line.startswith("import time:")}
 
 
 def service_start(packages: Packages, request: Request) -> Started:
-    """Run a cold start of the service. Raises: AssertionError, if the request fails."""
     started = cold_start(packages, packages.service, request.handler, request.event)
     request.check(started.answer)
     return started
 
 
 def measure(packages: Packages, recorded: Recorded, rounds: int = 7) -> Triple:
-    """Measure cold starts of the floor, the boto3 script and the service alternately."""
     event = {"calls": recorded.calls}
     seconds: list[list[float]] = []
     for _ in range(rounds):

@@ -48,7 +48,6 @@ class Triple:
 
     @classmethod
     def of(cls, rounds: Sequence[Sequence[float]]) -> Triple:
-        """Compute the medians from the processor seconds of each round."""
         medians = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
         ratios = (statistics.median(each[over] / each[under] for each in rounds) for over, under in _RATIOS)
         return cls(*medians, *ratios)
@@ -66,7 +65,6 @@ class Recorded:
     calls: list[dict[str, Any]]
 
     def measure(self, rounds: int = 15, repeats: int = 40) -> Triple:
-        """Measure this process's processor time per request."""
         with contextlib.closing(Floor(self.calls)) as floor, contextlib.closing(Boto3Script(self.calls)) as script:
             sides = (floor, script, self.request)
             for side in sides:
@@ -131,7 +129,6 @@ class Recorder:
 
 @contextlib.contextmanager
 def recorder() -> Iterator[Recorder]:
-    """Run the service in this process, and simulate AWS and a bank in separate processes."""
     with child("infra.local.emulator") as emulator, child("tests.bench.stub_server", emulator) as ports:
         aws, bank = (f"http://127.0.0.1:{port}" for port in ports.split())
         with environment(AWS_ENDPOINT_URL=aws):
@@ -144,7 +141,6 @@ def recorder() -> Iterator[Recorder]:
 
 
 def _content(exchange: Any) -> Sequence[Any]:
-    """Return the parts of a recorded call to compare: host, operation and body, and for a bank also the headers."""
     headers, body = exchange["headers"], exchange["body"]
     if "X-Amz-Target" in headers:
         return headers["Host"], headers["X-Amz-Target"], json.loads(body)
@@ -152,7 +148,6 @@ def _content(exchange: Any) -> Sequence[Any]:
 
 
 def processor_time(call: Callable[[], object], times: int) -> float:
-    """Return the processor seconds of this process per call."""
     started = time.process_time()
     for _ in range(times):
         call()

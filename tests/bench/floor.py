@@ -59,7 +59,6 @@ class Floor:
 
 
 def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes) -> dict[str, str]:
-    """Return the headers of AWS Signature Version 4 for a POST to the path ``/``."""
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     scope = [now[:8], os.environ["AWS_DEFAULT_REGION"], service, "aws4_request"]
     target = headers["X-Amz-Target"]
@@ -75,6 +74,5 @@ def aws_signature(service: str, host: str, headers: dict[str, str], body: bytes)
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, object]:
-    """The Lambda handler, which makes the recorded calls in the event."""
     Floor(event["calls"])()
     return {"statusCode": 200}

@@ -51,7 +51,6 @@ def bulk_order(version: int, count: int = PAYMENTS) -> tuple[Call, Call]:
 
 
 def _iban(number: int) -> str:
-    """Return an IBAN with valid check digits (ISO 13616)."""
     bban = f"DEMO040004{number:08d}"
     digits = "".join(str(int(character, 36)) for character in f"{bban}GB00")
     return f"GB{98 - int(digits) % 97:02d}{bban}"

@@ -31,7 +31,6 @@ MEASURED = (
     "payment status report, with an event",
     "delivery of an event",
 )
-"""The requests listed in ``docs/figures.md``."""
 CREATE_CARD: Mapping[str, Any] = {
     "card_program_id": EVERYDAY,
     "card_currency_ison": [EUR, GBP, USD],
@@ -47,29 +46,21 @@ _FAILED = re.compile(r'"error"|"response_code":"(?!00)')
 
 @dataclass(frozen=True)
 class Request:
-    """A Lambda event and its handler."""
-
     event: Mapping[str, Any]
     handler: str = "app.app"
 
     def __call__(self) -> Any:
-        """Handle the event in this process and return the response body.
-
-        Raises: AssertionError, if the request fails.
-        """
         module, _, name = self.handler.rpartition(".")
         answer = getattr(importlib.import_module(module), name)(self.event, None)
         self.check(answer)
         return None if answer is None else json.loads(answer["body"])
 
     def check(self, answer: Any) -> None:
-        """Check that the response reports success. Raises: AssertionError, if the response reports a failure."""
         if self.handler == "app.app" and (answer["statusCode"] not in (200, 202) or _FAILED.search(answer["body"])):
             raise AssertionError(answer)
 
 
 def http_event(method: str, path: str, headers: Mapping[str, str], body: Any = None, **members: Any) -> dict[str, Any]:
-    """Return a request in API Gateway's format."""
     return {
         "requestContext": {"httpMethod": method, "resourcePath": path, "identity": {"sourceIp": "127.0.0.1"}},
         "headers": headers,
@@ -98,8 +89,6 @@ def start_service(bank_url: str) -> Causeway:
 
 
 class MeasuredRequests:
-    """Prepares requests of a TPP, a bank and a programme manager."""
-
     def __init__(self, causeway: Causeway, events_url: str) -> None:
         self._causeway = causeway
         create = causeway.hub.openbanking.clients.create
@@ -206,7 +195,6 @@ class MeasuredRequests:
         )
 
     def _latest_delivery(self) -> Request:
-        """Return the message of the most recently recorded delivery."""
         records = self._causeway.hub.store.scan("deliveries")
         last = max((item for item in records if item.get("due_at")), key=lambda item: item.get("created_at", 0))
         record = {"messageId": str(uuid.uuid4()), "body": last["delivery_id"], "eventSource": "aws:sqs"}

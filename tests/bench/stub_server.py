@@ -45,7 +45,6 @@ class Parties:
         self._exchanges: deque[Any] = deque(maxlen=100)
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Return the response to a request of the measured service or to a command of the benchmark."""
         if path in ("/-/record", "/-/replay"):
             self._is_replayed = path == "/-/replay"
             self._answers = self._answers if self._is_replayed else {}

@@ -37,14 +37,10 @@ TRANSACTION = {
 
 @dataclass(frozen=True)
 class Report:
-    """A card report in a benchmark: the API action, the queried lists, and functions that create the rows."""
-
     action: str
     timelines: Callable[[int], list[Timeline]]
-    """Returns the list of a card, or the shards of a list."""
     record: Callable[[int], Key]
     members: Callable[[int, int], Mapping[str, Any]]
-    """Returns the members of a row for a card and a row number."""
     of_card: bool = True
     dates: tuple[str, str] = ("date_from", "date_to")
 

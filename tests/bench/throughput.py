@@ -72,14 +72,12 @@ def new_card(issuer: Issuer) -> int:
 
 
 def transfer(issuer: Issuer, address: int) -> bool:
-    """Transfer a penny from an address in the UK, and return whether the transfer succeeded."""
     reference = issuer.reference()
     answer = issuer.do("transferToExternalPayment", **TRANSFER, epm_address_id=address, request_reference_id=reference)
     return answer.status == "success"
 
 
 def authorize(issuer: Issuer, card: int) -> bool:
-    """Authorize a purchase of a penny, and return whether the purchase was approved."""
     reference = issuer.reference()
     answer = issuer.sim("simulateAuthorization", **PURCHASE, card_id=card, request_reference_id=reference)
     return answer.status == "success" and bool(answer.data["response_code"] == "00")
@@ -90,8 +88,6 @@ WORKS = {"transfers": Work("accounts", new_address, transfer), "authorizations":
 
 @dataclass(frozen=True)
 class Speed:
-    """Requests per second of boto3 and of the service."""
-
     boto3: float
     service: float
 
@@ -100,7 +96,6 @@ class Speed:
 
 
 def recorded_calls(request: Callable[[], object]) -> list[Call]:
-    """Return the DynamoDB calls that a request makes."""
     calls: list[Call] = []
     with observe_calls(calls.append):
         request()
@@ -108,7 +103,6 @@ def recorded_calls(request: Callable[[], object]) -> list[Call]:
 
 
 def script_of(calls: Sequence[Call]) -> Boto3Script:
-    """Return a script that replays recorded calls each time it is called."""
     return Boto3Script([_repeated_call(call) for call in calls])
 
 
@@ -132,7 +126,6 @@ def _repeated(value: Any) -> Any:
 
 @contextlib.contextmanager
 def service_on_dynamodb_local() -> Iterator[Issuer]:
-    """Run the service in this process, with the demonstration programme. Raises: EngineFailed."""
     with (
         DynamoDBLocal() as engine,
         child("infra.local.emulator") as emulator,
@@ -143,7 +136,6 @@ def service_on_dynamodb_local() -> Iterator[Issuer]:
 
 
 def speeds(issuer: Issuer, work: Work) -> Iterator[tuple[int, int, Speed]]:
-    """Yield the number of records, the number of clients, and the measured speed."""
     requests = [partial(work.request, issuer, work.new_record(issuer)) for _ in range(2 * MANY)]
     assert all(request() for request in requests), "the first request of each record succeeds"
     ours, recorded = requests[:MANY], requests[MANY:]  # a repeated write would set a record back

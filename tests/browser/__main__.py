@@ -58,7 +58,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path) -> list[str]:
-    """Write the screenshots of a scenario's pages. Return the errors that the browser reported."""
     try:
         with window.open_window(browser, stack) as opened:
             for name in walk.pages(opened):
@@ -79,7 +78,6 @@ def _picture(page: Page, width: int, file: Path) -> None:
 
 
 def _write_image(page: Page, file: Path) -> None:
-    """Write a screenshot of a page in a wide window."""
     with seen_at(page, WIDTHS[0]), shown_in(page, SCHEMES[0]):
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=file)

@@ -15,7 +15,6 @@ from tests.kit.processes import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Require a browser for every test in this folder."""
     require("chromium")
 
 
@@ -34,7 +33,6 @@ def windows(browser: Browser, stack: dict[str, Any]) -> Iterator[Windows]:
 
 @pytest.fixture
 def window(windows: Windows) -> Window:
-    """Open a wide window in light colours, with JavaScript."""
     return windows()
 
 

@@ -16,8 +16,6 @@ _CREDENTIAL = {"access_key": "Access key", "access_api_id": "API id", "access_ap
 
 @dataclass(frozen=True)
 class Executed:
-    """An executed call: the status and body of its response, its summary line, and the command displayed before it."""
-
     status: str
     body: Any
     summary: str
@@ -25,32 +23,27 @@ class Executed:
 
 
 def screen(window: Window, name: str, operation: str = "") -> None:
-    """Open an API screen, optionally at a given operation."""
     window.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
     ready(window)
 
 
 def ready(window: Window) -> None:
-    """Wait until the explorer displays an operation."""
     window.page.locator(".x-operation").wait_for()
 
 
 def opened(page: Page, operation: str) -> Locator:
-    """Select an operation in the list. Return its request form."""
     page.locator(f'a[data-operation="{operation}"]').click()
     page.locator(f'a[data-operation="{operation}"][aria-current]').wait_for()
     return page.get_by_role("form", name="Request", exact=True)
 
 
 def execute(page: Page, press: str = "Execute") -> Executed:
-    """Execute the selected operation with its default values, or press the button of a next step."""
     command = sample(page, "curl")
     page.get_by_role("button", name=press, exact=True).click()
     return answered(page, command)
 
 
 def answered(page: Page, command: str = "") -> Executed:
-    """Wait for the next response and return it."""
     summary = page.locator(".x-answer:not([aria-busy]) .x-summary:has(strong)")
     summary.wait_for()
     raw = page.locator(".x-raw")
@@ -60,19 +53,16 @@ def answered(page: Page, command: str = "") -> Executed:
 
 
 def executed(page: Page, operation: str) -> Executed:
-    """Select an operation, and execute it with its default values."""
     opened(page, operation)
     return execute(page)
 
 
 def sample(page: Page, language: str) -> str:
-    """Return the code sample of the request in the selected language."""
     page.locator(".code-tabs").get_by_label(language, exact=True).check()
     return str(page.locator(".x-sample code").text_content())
 
 
 def body(page: Page) -> Any:
-    """Return the request body from the JSON view."""
     show(page, "JSON")
     found = json.loads(page.get_by_label("Request body as JSON").input_value())
     show(page, "Form")
@@ -80,12 +70,10 @@ def body(page: Page) -> Any:
 
 
 def show(page: Page, view: str) -> None:
-    """Switch the request body to the form view or the JSON view."""
     page.locator(".x-switch").get_by_label(view, exact=True).check()
 
 
 def lock(window: Window, client_id: str, token: str = "") -> None:
-    """Enter and lock a TPP's credentials."""
     window.fill("Client ID", client_id)
     window.fill("Access token", token)
     window.page.get_by_role("button", name="Lock", exact=True).click()
@@ -106,7 +94,6 @@ def lock_credential(window: Window) -> None:
 
 
 def authorized(window: Window, version: int) -> None:
-    """Register a user, request a token for all scopes, and open the Account screen with the token."""
     user.register(window)
     user.create_client(window)
     user.choose_bank(window, version)
@@ -119,7 +106,6 @@ def authorized(window: Window, version: int) -> None:
 
 
 def go_to_screen(window: Window, title: str) -> None:
-    """Open a different API screen with its tab."""
     window.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
     window.page.wait_for_url(f"**/specifications/{title.lower()}")
     ready(window)

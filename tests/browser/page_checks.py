@@ -111,7 +111,6 @@ class Walk:
         return [f"{self.name}-{name}" for name in re.findall(r'yield "([\w-]+)"', source)]
 
     def pages(self, window: Window) -> Iterator[str]:
-        """Run the scenario in a window. Yield the name of each page after it is displayed."""
         names = self._open_each(self.steps, window) if isinstance(self.steps, Mapping) else self.steps(window)
         for name in names:
             yield f"{self.name}-{name}"
@@ -124,7 +123,6 @@ class Walk:
 
 
 def row_of(address: str) -> str | None:
-    """Return the entry of the web interface's ``PAGES`` that matches an address."""
     path = urlsplit(address).path
     return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
@@ -137,7 +135,6 @@ def findings(page: Page) -> list[str]:
 
 
 def heavy(page: Page) -> list[str]:
-    """Return a finding if the uncompressed HTML of a page exceeds the size limit."""
     size = page.evaluate("() => performance.getEntriesByType('navigation')[0].decodedBodySize")
     return [f"the page has {size} bytes, {PAGE_BYTES} are allowed"] if size > PAGE_BYTES else []
 
@@ -166,20 +163,17 @@ def _lines(seen: str, rule: Mapping[str, Any]) -> Iterator[str]:
 
 
 def bright_in_the_dark(page: Page) -> list[str]:
-    """Return a finding if the page background is bright in dark mode."""
     with shown_in(page, "dark"):
         brightness = page.evaluate(_BACKGROUND)
     return [f"dark: the background is bright, up to {brightness} of 255"] if brightness > _DARK else []
 
 
 def too_wide(page: Page, width: int = NARROW) -> list[str]:
-    """Return the elements that cause horizontal scrolling on a screen of ``width`` pixels."""
     with seen_at(page, width):
         return [f"wider than {width} pixels: {element}" for element in page.evaluate(_WIDE)]
 
 
 def _widths(page: Page) -> tuple[int, int]:
-    """Return the current width of the page and the width of a phone."""
     size = page.viewport_size
     assert size is not None
     return size["width"], PHONE

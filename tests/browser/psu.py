@@ -13,20 +13,16 @@ from tests.e2e.parties import SCOPES
 from tests.payment_orders import payment_orders
 
 CUSTOMER = {1: "Ada Whitfield", 2: "Lena Brandt"}
-"""The customer account with which the PSU signs in, by API version."""
 WITHOUT_CONSENT = {1: "Bilal Hussain", 2: "Sofia Lindqvist"}
-"""Customers without a consent, by API version."""
 _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 
 
 def authorization(window: Window, version: int, *, faults: bool = False) -> str:
-    """Request access to accounts. Return the authorization address at the bank."""
     request = {"bic": window.bank(version, faults=faults)["bic"], "scopes": SCOPES[version]}
     return str(_body(window.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
 
 
 def direct_payment(window: Window, version: int, *, faults: bool = False) -> str:
-    """Initiate a payment without a consent. Return its confirmation address."""
     bank = window.bank(version, faults=faults)
     order = window.tpp.direct_payment(bank)
     order["callback_url"] = f"{window.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
@@ -34,7 +30,6 @@ def direct_payment(window: Window, version: int, *, faults: bool = False) -> str
 
 
 def bulk_payment(window: Window, version: int) -> str:
-    """Initiate a bulk payment of four items with a consent. Return its confirmation address."""
     bank, tpp = window.bank(version), window.tpp
     request = {"bic": bank["bic"], "scopes": [*SCOPES[version], _PAYMENTS[version]]}
     authorization = _body(tpp.call("POST", "/tpp/authorize", request))
@@ -49,13 +44,11 @@ def bulk_payment(window: Window, version: int) -> str:
 
 
 def request_without_bank(window: Window, **more: str) -> str:
-    """Return the address of an authorization request without a bank."""
     query = {"response_type": "code", "client_id": window.tpp.client_id, "scope": "accounts accounts.balances"}
     return f"/oauth/authorize?{urlencode(query | more)}"
 
 
 def pushed_request_without_bank(window: Window) -> str:
-    """Push an authorization request without a bank. Return the address that opens the pushed request."""
     members = {"response_type": "code", "scope": "accounts accounts.transactions", "state": new_id()}
     answer = window.tpp.send_form("/oauth/par", members)
     assert answer.status_code == 201, answer.text
@@ -64,19 +57,16 @@ def pushed_request_without_bank(window: Window) -> str:
 
 
 def choose_bank(window: Window, version: int) -> None:
-    """Choose a demonstration bank in the list of banks, and continue to its sign-in page."""
     with window.page.expect_navigation():
         window.page.locator("a.choice", has_text=window.bank(version)["name"]).click()
     assert window.page.get_by_role("button", name=f"Sign in as {CUSTOMER[version]}").is_visible()
 
 
 def sign_in(window: Window, version: int) -> None:
-    """Sign in with the button of a customer on the bank's page."""
     window.press(f"Sign in as {CUSTOMER[version]}")
 
 
 def enter_key_code(window: Window, button: str) -> None:
-    """Type the key code that the page displays, and press the confirmation button."""
     window.page.locator("#key_code").fill(window.page.locator("#sent").inner_text())
     window.press(button)
 
@@ -87,7 +77,6 @@ def tick_accounts(window: Window) -> None:
 
 
 def approve(window: Window, version: int) -> None:
-    """Sign in, approve all requested access, and return to the application."""
     sign_in(window, version)
     tick_accounts(window)
     window.press("Continue")
@@ -95,25 +84,21 @@ def approve(window: Window, version: int) -> None:
 
 
 def confirm(window: Window, version: int) -> None:
-    """Sign in, choose a debtor account, confirm a payment, and return to the application."""
     sign_in(window, version)
     enter_key_code(window, "Confirm")
 
 
 def refuse(window: Window, address: str) -> None:
-    """Open an address of the bank, refuse the request, and return to the application."""
     window.open(address)
     window.press(re.compile("and go back to"))
 
 
 def ask_to_revoke(window: Window) -> None:
-    """Request the revocation of the latest consent in the list. The bank then displays a confirmation page."""
     with window.page.expect_navigation():
         window.page.get_by_role("link", name=re.compile("^Revoke the consent")).first.click()
 
 
 def revoke(window: Window) -> None:
-    """Revoke the latest consent in the list, and confirm the revocation."""
     ask_to_revoke(window)
     window.press("Revoke the consent")
 
@@ -125,7 +110,6 @@ def _body(response: Any) -> dict[str, Any]:
 
 
 def _twice(bulk: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a bulk payment that contains every payment twice."""
     doubled = {**bulk, "payments": bulk["payments"] * 2}
     if "totals" in bulk:
         return doubled | {"totals": [_doubled(total) for total in bulk["totals"]]}

@@ -21,7 +21,6 @@ with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False
 
 
 def query(window: Window) -> dict[str, str]:
-    """Return the query of the current address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(window.page.url).query).items()}
 
 

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.pages
 
 
 def open_tab(window: Window, name: str) -> None:
-    """Open a tab of a client's page."""
     tabs = window.page.get_by_role("navigation", name="Client", exact=True)
     window.enter_at(tabs.get_by_role("link", name=name, exact=True))
 
@@ -83,7 +82,6 @@ def test_only_the_fields_of_the_selected_authentication_method_are_shown(window:
 
 
 def open_keys(window: Window) -> None:
-    """Open the Security tab of a new client that authenticates with keys."""
     user.register(window)
     window.open(f"/clients/{user.create_client(window)}/security")
     window.page.get_by_label("Authentication method").select_option("private_key_jwt")

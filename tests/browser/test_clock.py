@@ -21,7 +21,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 
 def ahead_by(window: Window) -> str:
-    """Return the offset that the clock page displays."""
     return window.page.locator("dl.facts div", has_text="Ahead by").locator("dd").inner_text()
 
 

@@ -87,7 +87,6 @@ def test_the_event_list_polls_less_often_after_failures_and_reports_a_signed_out
 
 
 def create_fetching_client(window: Window, operator: Hub) -> str:
-    """Register a user and create a client that fetches events by polling. Return the Client ID."""
     user.register(window)
     client_id = user.create_client(window)
     operator.openbanking.clients.update(client_id, events="poll")

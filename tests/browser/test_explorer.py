@@ -30,7 +30,6 @@ JSON = "application/json"
 
 
 def direct_payment(window: Window) -> None:
-    """Open the form of a payment without a consent, and enter a Client ID."""
     screen(window, "payments", "direct_payment_initiation")
     lock(window, window.stack["client"]["client_id"])
 

@@ -48,7 +48,6 @@ class Programs:
         folder.mkdir()
 
     def run(self, operation: str) -> None:
-        """Run the code samples in all three languages, and check that each of them succeeds."""
         self.run_curl()
         self._renew_key()
         self.run_javascript()
@@ -56,10 +55,8 @@ class Programs:
         self.run_python(operation)
 
     def _renew_key(self) -> None:
-        """Execute a payment, so that the form gets a new Idempotency-Key.
-
-        The Python package serializes the body differently, so a request from the package does not match the previous
-        key.
+        """Execute a payment, so that the form gets a new Idempotency-Key. The Python package serializes the body
+        differently, so its request must not reuse the previous key.
         """
         if self.page.get_by_label("Idempotency-Key").count():
             execute(self.page)
@@ -89,7 +86,6 @@ class Programs:
 
 @pytest.fixture
 def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
-    """Yield the code samples of a window's page. Check the types of the Python samples at the end."""
     require("curl")
     made = Programs(window.page, tmp_path / "programs")
     yield made
@@ -98,7 +94,6 @@ def programs(window: Window, tmp_path: Path) -> Iterator[Programs]:
 
 @cache
 def operations() -> Mapping[str, str]:
-    """Return the tag of each operation in the OpenAPI document."""
     document: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
     return {each["operationId"]: each["tags"][0] for found in document["paths"].values() for each in found.values()}
 
@@ -196,7 +191,6 @@ def test_the_code_samples_of_card_actions_succeed(window: Window, programs: Prog
 
 
 def test_every_documented_operation_has_a_code_sample_test(window: Window) -> None:
-    """The operations in ``APART`` and on the screens are all operations of the OpenAPI document."""
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(window, name)

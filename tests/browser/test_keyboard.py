@@ -16,13 +16,11 @@ _CLIPBOARD = "() => navigator.clipboard.readText()"
 
 
 def write(window: Window, label: str, value: str) -> None:
-    """Move to a field with the Tab key, and type text."""
     window.tab_to(window.page.get_by_label(label, exact=True))
     window.page.keyboard.type(value)
 
 
 def press(window: Window, place: Locator, key: str = "Enter") -> None:
-    """Move to a button or link with the Tab key, and press a key."""
     window.tab_to(place)
     window.page.keyboard.press(key)
 

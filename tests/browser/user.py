@@ -17,7 +17,6 @@ PASSWORD = "correct horse battery"
 
 
 def register(window: Window) -> str:
-    """Register and sign in a new user. Return the email."""
     email = f"{secrets.token_hex(6)}@example.com"
     window.open("/register")
     window.fill("Email", email)
@@ -35,17 +34,11 @@ def sign_in(window: Window, email: str, password: str = PASSWORD) -> None:
 
 
 def sign_out(window: Window) -> None:
-    """Sign out with the account menu."""
     window.page.locator("summary[aria-label^='Account ']").click()
     window.press("Sign out")
 
 
 def mailed_link(window: Window, email: str) -> str:
-    """Return the path of the link in the email sent to an address.
-
-    Raises:
-        AssertionError: if no email arrives.
-    """
 
     def look() -> str:
         for file in Path(window.stack["mails"]).glob("*.txt"):
@@ -62,7 +55,6 @@ def mailed_link(window: Window, email: str) -> str:
 def create_client(
     window: Window, title: str = "Budget Friend", events_url: str = "", *, has_secret: bool = False
 ) -> str:
-    """Create a client. Return the Client ID."""
     window.open("/clients/new")
     window.fill("Title", title)
     window.page.get_by_label("With a client secret").set_checked(has_secret)
@@ -81,36 +73,27 @@ def go_to(window: Window, entry: str) -> None:
 
 
 def choose_bank(window: Window, version: int) -> None:
-    """Open the authorize page, and choose a bank."""
     go_to(window, "Authorize")
     window.press(f"Choose {window.bank(version)['name']}")
 
 
 def run_request(window: Window) -> None:
-    """Send the displayed request, and continue to the bank."""
     window.press("Run and go to the bank")
 
 
 def authorize(window: Window, version: int) -> None:
-    """Request an authorization, approve all requested access at the bank, and get the tokens."""
     choose_bank(window, version)
     run_request(window)
     psu.approve(window, version)
 
 
 def refuse(window: Window, version: int) -> None:
-    """Request an authorization, refuse the request at the bank, and return to the application."""
     choose_bank(window, version)
     run_request(window)
     window.press(re.compile("and go back to"))
 
 
 def reload_until(window: Window, wanted: Locator) -> None:
-    """Reload the page until it contains an element.
-
-    Raises:
-        AssertionError: if the element does not appear.
-    """
 
     def look() -> bool:
         if wanted.count():
@@ -133,7 +116,6 @@ def save(window: Window, action: str, **fields: str) -> None:
 
 
 def sign_in_as_issuer(window: Window) -> None:
-    """Sign in as the stack's user, who is linked to the stack's programme manager."""
     sign_in(window, window.stack["user"]["email"], window.stack["user"]["password"])
 
 

@@ -29,7 +29,6 @@ PATIENCE = 1000 * PATIENCE_SECONDS
 
 _EXECUTABLE = Path(processes.PATHS["chromium"])
 MISSING = "" if _EXECUTABLE.exists() else f"there is no {_EXECUTABLE}: install Chromium, or name one with CHROMIUM"
-"""The reason why no browser is available, or an empty text if Chromium is installed."""
 _FLAGS = (
     "--disable-gpu",
     "--disable-quic",
@@ -49,7 +48,6 @@ Colours = Literal["light", "dark"]
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """Start Chromium in headless mode with an empty profile. Remove the profile afterwards."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_EXECUTABLE, args=_FLAGS, chromium_sandbox=False)
         try:
@@ -59,7 +57,6 @@ def launched() -> Iterator[Browser]:
 
 
 def wait_for_requests(page: Page) -> None:
-    """Wait until the route handlers have received every request of the page."""
     page.route("**/heard", lambda route: route.fulfill(status=204))
     with page.expect_response("**/heard"):
         page.evaluate("void fetch('/heard')")
@@ -91,7 +88,6 @@ class Window:
     # -- actions
 
     def open(self, address: str) -> None:
-        """Open an address or a path of the service."""
         self.page.goto(urljoin(self.stack["base_url"], address))
 
     def press(self, name: str | re.Pattern[str]) -> None:
@@ -105,26 +101,18 @@ class Window:
             self.page.get_by_role("link", name=name, exact=True).click()
 
     def fill(self, label: str, value: str) -> None:
-        """Fill in the field with the given label."""
         self.page.get_by_label(label, exact=True).fill(value)
 
     def submit(self, button: str, **fields: str) -> None:
-        """Fill in fields by their ids, and press a button."""
         for name, value in fields.items():
             self.page.locator(f"#{name}").fill(value)
         self.press(button)
 
     def open_first_row(self) -> None:
-        """Follow the first link of a table, and wait until its page has loaded."""
         with self.page.expect_navigation():
             self.page.locator("tbody a").first.click()
 
     def tab_to(self, wanted: Locator) -> None:
-        """Move to a field, button or link with the Tab key.
-
-        Raises:
-            AssertionError: if the Tab key does not reach the element.
-        """
         for _ in range(_TABS):
             self.page.keyboard.press("Tab")
             if is_focused(wanted):
@@ -132,17 +120,14 @@ class Window:
         raise AssertionError(f"the keyboard does not lead to {wanted}")
 
     def enter(self) -> None:
-        """Press the Enter key, and wait until the next page has loaded."""
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
 
     def enter_at(self, wanted: Locator) -> None:
-        """Move to a link or button with the Tab key, press Enter, and wait until the next page has loaded."""
         self.tab_to(wanted)
         self.enter()
 
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
-        """Return the demonstration bank or the fault-simulating bank of an API version from the stack's JSON file."""
         banks = self.stack["fault_banks" if faults else "banks"]
         found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
@@ -234,12 +219,10 @@ def open_window(
 
 
 def is_focused(place: Locator) -> bool:
-    """Return whether a field, button or link has the focus."""
     return bool(place.evaluate("element => element === document.activeElement"))
 
 
 def origin(address: str) -> str:
-    """Return scheme, host and port of an address."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -28,7 +28,6 @@ def call(issuer: Issuer, action: str, members: Members) -> Envelope:
 
 
 def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
-    """Check the members of a successful response and return the objects in its data."""
     shape, paged, data = EVERY_ACTION[action].shape, EVERY_ACTION[action].is_paged, answer.data
     assert answer.status == "success", answer.raw
     beside = ({"id"} if shape == "id" else set()) | ({"paginator"} if paged else set())
@@ -50,7 +49,6 @@ def rows(action: str, answer: Envelope) -> list[Mapping[str, Any]]:
 
 
 def check(action: str, row: Mapping[str, Any]) -> None:
-    """Check one object of a response against the table and the model of the action."""
     table = TABLES[action].answer
     assert set(row) <= set(table)
     assert {name for name, member in table.items() if member.mandatory} <= set(row)
@@ -66,7 +64,6 @@ def check(action: str, row: Mapping[str, Any]) -> None:
 
 
 def check_bank_accounts(row: Mapping[str, Any]) -> None:
-    """Check the members and types of a payment's source and destination bank accounts."""
     sides = {"source": SOURCE_BANK_ACCOUNT, "destination": DESTINATION_BANK_ACCOUNT}
     for side, table in sides.items():
         for account in row.get(f"{side}_bank_account_address", ()):
@@ -103,7 +100,6 @@ def read(action: str, members: Members) -> Any:
 
 
 def refusal(action: str, members: Members) -> tuple[int, str]:
-    """Return the status code and the message of a request that must be rejected."""
     with pytest.raises(Refused) as refused:
         read(action, members)
     return int(refused.value.status), refused.value.message

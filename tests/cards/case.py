@@ -63,7 +63,6 @@ class Case:
 
     @property
     def calls(self) -> list[str]:
-        """Return the expected calls of a request without a reference."""
         return [*self.looks, *([self.write] if self.writes else []), *self.asked]
 
     @property
@@ -72,9 +71,8 @@ class Case:
 
     @property
     def calls_of_repeat(self) -> list[str]:
-        """Return the expected calls of a duplicate request.
-
-        If ``looks`` is empty, the write detects the existing reservation.
+        """Return the expected calls of a duplicate request. If ``looks`` is empty, the write detects the existing
+        reservation.
         """
         sealed = [LOOK] if self.action.seals else []
         found = [LOOK] if self.looks else [*self.calls_with_reference, *sealed]
@@ -86,7 +84,6 @@ def of_card(state: str = "N", /, **members: Any) -> Members:
 
 
 def of_card_with(*names: str, **members: Any) -> Members:
-    """Return a function that creates a card and returns the named ids of the card, its account or its holder."""
     return lambda issuer: {name: value for name, value in vars(issuer.card()).items() if name in names} | members
 
 
@@ -197,7 +194,6 @@ def of_transaction(**members: Any) -> Any:
 
 
 def of_every_addendum(issuer: Issuer) -> dict[str, Any]:
-    """Create an addendum. Return the request members that list the addendum one second later."""
     addendum = issuer.data("simulateAddendum", **of_transaction(**LODGING)(issuer))
     issuer.clock.advance(1)
     return {"last_id": addendum["id"], **IMPORTED}

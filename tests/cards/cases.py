@@ -264,10 +264,7 @@ CASES = CARD_CASES + MONEY_CASES + NETWORK_CASES + REPORT_CASES
 
 
 def warmed(issuer: Issuer) -> Issuer:
-    """Prepare a process that has cached the set-up, has recorded its use, and has unused identifiers.
-
-    Return the issuer.
-    """
+    """Return an issuer whose process has cached the set-up, has recorded its use, and has unused identifiers."""
     issuer.data("getDesign", program_id=EVERYDAY)
     issuer.card()
     address = issuer.funded_address(500)
@@ -280,7 +277,6 @@ def warmed(issuer: Issuer) -> Issuer:
 
 
 def all_in_use(issuer: Issuer) -> None:
-    """Mark every entry of the set-up as used, in storage and in the cache of this process."""
     programmes = issuer.hub.cards.programmes
     catalogue = programmes.catalogue(MANAGER)
     programmes.used.clear()

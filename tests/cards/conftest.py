@@ -12,7 +12,6 @@ from tests.causeway import Causeway
 
 @pytest.fixture
 def new_issuer(causeway: Causeway) -> Issuer:
-    """Return an issuer without records."""
     return Issuer(causeway)
 
 
@@ -26,7 +25,6 @@ def issuer(shared_causeway: Causeway) -> Iterator[Issuer]:
 
 @pytest.fixture(scope="module")
 def strict_issuer(issuer: Issuer) -> Issuer:
-    """Return an issuer with rules for every decline reason."""
     return with_strict_rules(issuer)
 
 

@@ -20,7 +20,6 @@ T = TypeVar("T")
 MANY = 50
 PROCESSES = 5
 CLIENTS = 64 if DYNAMODB_ENGINE else 16
-"""The number of clients that move money concurrently."""
 UNDECIDED = (Status.CONFLICT, Status.IN_PROGRESS)
 
 
@@ -48,13 +47,11 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def decided(call: Callable[[], Envelope]) -> Envelope:
-    """Repeat a call until no conflict remains. Return the response."""
     answers = (call() for _ in itertools.count())
     return next(answer for answer in answers if answer.status_code not in UNDECIDED)
 
 
 def race(calls: Sequence[Callable[[], Envelope]]) -> list[Envelope]:
-    """Start calls concurrently and repeat each call after conflicts. Return the final responses."""
     return at_once([partial(decided, call) for call in calls])
 
 

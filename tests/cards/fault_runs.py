@@ -25,7 +25,6 @@ from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 
 MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a reference", "repeated")
 MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
-"""The modules that move money."""
 NETWORK = tuple(
     f"{CARDS}.{room}"
     for room in (
@@ -33,9 +32,7 @@ NETWORK = tuple(
         *("storage.time_ordered", "storage.reserved_rows", "storage.due_index"),
     )
 )
-"""The modules for card use, reports and the portal."""
 PROVING = f"{CARDS}.reconciliation"
-"""The modules that verify the ledger."""
 _AS_OFTEN = 2
 """The maximum number of times that one kind of fault affects a read at the same code location."""
 _PARTS_OF_A_PROCESS = (
@@ -45,10 +42,7 @@ _PARTS_OF_A_PROCESS = (
 
 
 class Forgetful(Fault):
-    """A fault that loses a storage response.
-
-    Each attempt has a new transaction token, so a retry is a new transaction.
-    """
+    """A fault that loses a storage response. Each retry has a new transaction token, so it is a new transaction."""
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
         return super()._see(call, lambda each: proceed(with_new_token(each)))
@@ -98,7 +92,6 @@ class CaseRun:
         self._after = self._shape()
 
     def with_fault(self, fault: Fault) -> None:
-        """Run the case once with a fault. Compare the result with the result of a run without a fault."""
         self._begin()
         with fault:
             answer = self._do()
@@ -116,15 +109,13 @@ class CaseRun:
         self._check()
 
     def _is_late(self, answer: Envelope, fault: Fault) -> bool:
-        """Return whether the request got a timeout response. After a timeout, check the stored records."""
+        """Return false. A subclass whose requests may time out returns true after a check of the stored records."""
         return False
 
     def _shape(self) -> list[str]:
-        """Return the stored rows without values that differ between runs."""
         return StoredCards(self._causeway).shape()
 
     def _check(self) -> None:
-        """Check that all stored records are consistent."""
         StoredCards(self._causeway).check(self._known)
 
     def _begin(self) -> None:
@@ -135,9 +126,8 @@ class CaseRun:
             self._issuer.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
     def _repeated(self, answer: Envelope) -> None:
-        """Retry the request until the request succeeds, and then once more.
-
-        Check that the last response is marked as a duplicate.
+        """Retry the request until it succeeds, and then once more. Check that the last response is marked as a
+        duplicate.
         """
         first = self._do() if failed(answer) else answer
         self._is_right(first)
@@ -155,8 +145,6 @@ class CaseRun:
 
 
 class EventRun:
-    """A run that activates a card, retries the request and delivers the event."""
-
     def __init__(self, issuer: Issuer) -> None:
         self._issuer, self._causeway = issuer, issuer.causeway
         card = warmed(issuer).card()
@@ -167,7 +155,6 @@ class EventRun:
         self.with_fault(self.untouched)
 
     def with_fault(self, fault: Fault) -> None:
-        """Run once with a fault. Check that one event is recorded and that this event is delivered."""
         self._beginning.restore()
         self._causeway.queued()
         with fault, contextlib.suppress(StoreError):
@@ -184,13 +171,11 @@ class EventRun:
 
 
 def forget_process(causeway: Causeway) -> None:
-    """Delete the caches of the card API, as in a new process."""
     for name in _PARTS_OF_A_PROCESS:
         vars(causeway.hub.cards).pop(name, None)
 
 
 def nothing_in_use(causeway: Causeway) -> None:
-    """Remove the ``used`` mark from every stored entry of the set-up."""
     for partition in table_of(causeway, "programmes").items.values():
         for place, row in partition.items():
             partition[place] = {name: value for name, value in row.items() if name != "used"}
@@ -205,7 +190,6 @@ def apart_from_duplicated(answer: Envelope) -> dict[str, Any]:
 
 
 def _form(data: Any) -> Any:
-    """Return a response with types instead of values."""
     if isinstance(data, dict):
         return {name: _form(value) for name, value in data.items()}
     return [_form(each) for each in data] if isinstance(data, list) else type(data)
@@ -228,7 +212,6 @@ class Targets:
         self._reads: Counter[tuple[str, bool, Hit]] = Counter()
 
     def run(self, name: str, run: FaultRun, causeway: Causeway) -> None:
-        """Run the case with every fault and record the affected calls."""
         self.runs.add(name)
         for fault in self._faults(causeway, run.untouched):
             try:
@@ -240,7 +223,6 @@ class Targets:
                 self.hits[fault.kind] |= fault.hit.sites
 
     def missed(self, sites: Iterator[Site]) -> list[str]:
-        """Return the calls that were not affected by every kind of fault."""
         expected = set(sites)
         return sorted(f"{site}: {kind}" for kind, hit in self.hits.items() for site in expected - hit)
 

@@ -7,7 +7,6 @@ from chalicelib.foundation.jsontext import Number
 from tests.cards.specification import Member
 
 MISSING, TYPE, LENGTH, CHARACTERS, VALUE, REQUIRED, EXCLUDED, UNKNOWN = range(2001, 2009)
-"""The status codes for invalid fields."""
 
 Refused = list[tuple[Any, int]]
 LISTS_LONGEST = 65536
@@ -23,7 +22,6 @@ NO_NUMBER: Refused = [
 NO_LIST: Refused = [([], TYPE), ([1], TYPE)]
 
 TRANSACTION_TYPES = (0, 1, 2, 9, 10, 11, 12, 19, 20, 21, 22, 23, 26, 28, 30, 39)
-"""The transaction types of card use."""
 ENTRY_MODES = (0, 1, 2, 5, 7, 10, 80, 81, 90, 91)
 RESPONSE_CODES = (
     *("00", "10", "14", "41", "43", "46", "51", "54", "55", "57", "59", "61", "62", "65", "75", "78", "91", "96"),
@@ -78,7 +76,6 @@ def _no_code(member: Member, _: str = "") -> Refused:
 
 
 def _no_currency(member: Member, _: str = "") -> Refused:
-    """Return numeric codes that are not currencies, such as codes of metals, units of account and tests."""
     return [*_no_code(member), *((code, VALUE) for code in (999, "999", 959, 960, 963, 964, 994))]
 
 
@@ -139,13 +136,11 @@ def _texts_of(*letters: str) -> Any:
 
 
 def _no_word(member: Member, _: str) -> Refused:
-    """Return values that are not in a word list."""
     wrong = [*NOT_EVEN_A_VALUE, (Number("1.5"), TYPE), ([], TYPE), (["Zoë"], TYPE), (-1, TYPE), ("", LENGTH)]
     return [*wrong, *_bounds(member, "S"), *((word, VALUE) for word in ("Z" * member.shortest, "Z" * member.longest))]
 
 
 def _words(*words: str) -> Any:
-    """Return a function that returns the accepted words in upper and lower case, and numeric words also as numbers."""
     numbers = [(int(word), word) for word in words if word.isdigit()]
     spellings = {spelt: word for word in words for spelt in (word, word.lower(), word.upper())}
     return lambda member, _: [*spellings.items(), *numbers]
@@ -287,7 +282,6 @@ def _lists_of_numbers(ten: list[str]) -> list[tuple[Any, Any]]:
 
 
 def _lists_of_schemes() -> list[tuple[Any, Any]]:
-    """Return valid lists of payment schemes in order of priority."""
     return [
         ("SCTINST,SCT", ("SCTINST", "SCT")),
         (" sct , SctInst ", ("SCT", "SCTINST")),

@@ -32,15 +32,12 @@ LEFT_OUT: Any = object()
 
 MANAGER, OTHER_MANAGER = 1, 2
 EVERYDAY, PREPAID, ONLINE = 101, 102, 103
-"""The ids of the demonstration card programmes."""
 EVERYDAY_ACCOUNT, PREPAID_ACCOUNT = 501, 502
 SPECIAL_GBP, SPECIAL_EUR = 801, 802
-"""The ids of the demonstration programme's special accounts."""
 EUR, GBP, USD = 978, 826, 840
 GERMANY, BRITAIN = 276, 826
 UK, SEPA = 1, 2
 METHODS = {GBP: UK, EUR: SEPA}
-"""The external payment method of each currency."""
 SCHEMES = {UK: "FPS", SEPA: "SCT"}
 EXTERNAL_IBANS = {UK: "GB29NWBK60161331926819", SEPA: "DE89370400440532013000"}
 """The IBAN of an external account for each payment method (examples of the IBAN registry)."""
@@ -108,12 +105,10 @@ class Envelope:
 
     @property
     def id(self) -> int | None:
-        """The id in the response of createHolder or updateHolder."""
         return self.members.get("id")
 
     @property
     def status_code(self) -> int | None:
-        """The error code, or ``None`` if the action succeeded."""
         return self.members.get("status_code")
 
     @property
@@ -151,23 +146,17 @@ class Issuer:
         self.caller = caller
 
     def with_own_clock(self, *, days: float = 0) -> Issuer:
-        """Return an issuer with the same resources in a new process with a clock that is ``days`` ahead."""
         clock = ManualClock(self.clock.now())
         clock.advance(days * DAY)
         return self._as(self.causeway.another_process(clock=clock), self.caller)
 
     def another_process(self) -> Issuer:
-        """Return an issuer with the same resources and clock in a new process."""
         return self._as(self.causeway.another_process(clock=self.clock), self.caller)
 
     def with_clock_ahead(self, ahead: float) -> Issuer:
-        """Return an issuer with the same resources in a new process with a clock that is always ``ahead`` seconds
-        ahead.
-        """
         return self._as(self.causeway.another_process(clock=FollowingClock(self.clock, ahead)), self.caller)
 
     def as_caller(self, name: str) -> Issuer:
-        """Return an issuer in the same process that uses the named credential."""
         return self._as(self.hub, name)
 
     def _as(self, hub: Hub, caller: str) -> Issuer:
@@ -194,16 +183,13 @@ class Issuer:
         return {name: value for name, value in (envelope | members).items() if value is not LEFT_OUT}
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
-        """Post unmodified bytes and return the response."""
         answer = (self.hub.cards.simulator if simulator else self.hub.cards.api).answer(body)
         return Envelope(answer.text, jsontext.loads(answer.text), answer.retry_after)
 
     def do(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the card API and return the response."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode())
 
     def sim(self, action: str, /, **members: Any) -> Envelope:
-        """Call an action of the simulator and return the response."""
         return self.send(jsontext.dumps(self.body(action, **members)).encode(), simulator=True)
 
     def data(self, action: str, /, **members: Any) -> Any:
@@ -213,19 +199,16 @@ class Issuer:
         return answer.data
 
     def reference(self) -> str:
-        """Return an unused ``request_reference_id``."""
         return f"reference-{next(_references):06}"
 
     # -- records
 
     def holder(self, **members: Any) -> int:
-        """Create a holder and return the id."""
         answer = self.do("createHolder", **HOLDER_DETAILS | members)
         assert answer.id is not None, answer.raw
         return answer.id
 
     def account(self, **members: Any) -> int:
-        """Create an account and return its id. If ``holder_id`` is missing, also create a holder."""
         least = {
             "currency_ison": EUR,
             "account_status": "A",
@@ -263,7 +246,6 @@ class Issuer:
         return card
 
     def account_in(self, status: str, **members: Any) -> int:
-        """Create an account in a status and return its id."""
         account = self.account(**members)
         if status != "A":
             self.data("changeAccountStatus", account_id=account, account_status=status)
@@ -282,7 +264,6 @@ class Issuer:
         return self.data("simulateAuthorization", **least | members)
 
     def purchase(self, card_id: int, amount: int, **members: Any) -> Any:
-        """Request a purchase, by default in euros, and return the response data."""
         return self.authorization(card_id=card_id, transaction_type=0, amount=amount, **members)
 
     def clearing(self, asked: Mapping[str, Any], amount: int, **members: Any) -> Any:
@@ -298,7 +279,6 @@ class Issuer:
         return [*itertools.islice(wrong, count)]
 
     def block_pin(self, card_id: int) -> None:
-        """Enter three wrong PINs for an active card, which block the PIN."""
         (wrong,) = self.wrong_pins(card_id, 1)
         codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
         assert codes == ["55", "55", "75"], codes
@@ -306,7 +286,6 @@ class Issuer:
     # -- external payments: ``address`` is a record as the interface shows it
 
     def address(self, account_id: int | None = None, method: int = UK, **members: Any) -> Any:
-        """Create a payment address. If ``account_id`` is missing, use a new account in the method's currency."""
         currency = _currency_of(method)
         number = account_id or self.account(currency_ison=currency)
         least = {"account_id": number, "epm_method_id": method, "currency_ison": currency}
@@ -314,7 +293,6 @@ class Issuer:
         return record
 
     def special_address(self, special_account_id: int = SPECIAL_GBP, method: int = UK, **members: Any) -> Any:
-        """Create a payment address of a special account."""
         least = {"special_account_id": special_account_id, "epm_method_id": method}
         least |= {"currency_ison": _currency_of(method)}
         [record] = self.data("assignExternalPaymentAddressForSpecialAccount", **least | members)
@@ -330,7 +308,6 @@ class Issuer:
         return address
 
     def inbound(self, address: Mapping[str, Any], amount: int, **members: Any) -> Any:
-        """Simulate a payment from an external bank to an address."""
         least = {"epm_address_id": address["id"], "amount": amount, "currency_ison": address["currency_ison"]}
         least |= {"scheme": SCHEMES[address["epm_method_id"]], "sender_name": "Bob"}
         return self.data("simulateInboundPayment", **least | members)
@@ -343,17 +320,14 @@ class Issuer:
         return self.do("transferToExternalPayment", **least | {"destination_account_name": "Alice"} | members)
 
     def pending_payment(self, address: Mapping[str, Any], amount: int, **members: Any) -> int:
-        """Create an outbound payment that the provider accepts and return its id."""
         answer = self.transfer(address, amount, **members)
         assert answer.status == "success", answer.raw
         return int(answer.data["id"])
 
     def result(self, epm_transaction_id: int, result: str, **members: Any) -> Any:
-        """Simulate a provider report about an outbound payment."""
         return self.data("simulateOutboundResult", epm_transaction_id=epm_transaction_id, result=result, **members)
 
     def mandate(self, address: Mapping[str, Any], **members: Any) -> int:
-        """Create a creditor's mandate and return its id."""
         least = {"epm_address_id": address["id"], "creditor_name": "Gym", "reference": "MEMBER-7"}
         return int(self.data("simulateMandate", **least | members)["epm_mandate_id"])
 
@@ -365,7 +339,6 @@ class Issuer:
         return self.data("simulateDirectDebit", epm_transaction_id=announced["epm_transaction_id"])
 
     def give(self, account_id: int, amount: int) -> None:
-        """Pay an amount into an account, in the account's currency."""
         [record] = self.data("getAccounts", account_id=account_id)
         method = METHODS[record["currency_ison"]]
         assert self.inbound(self.address(account_id, method), amount)["state"] == "S"
@@ -385,11 +358,9 @@ def _currency_of(method: int) -> int:
 
 @cache
 def key_pair() -> tuple[RSAPrivateKey, str]:
-    """Create a key pair for encrypted card data. Returns the private key and the public key in PEM."""
     key = generate_private_key(public_exponent=65537, key_size=MINIMUM_KEY_BITS)
     return key, signatures.public_pem(key.public_key())
 
 
 def list_cards(portal: Portal, **members: Any) -> Mapping[str, Any]:
-    """Return the portal's list of cards, by default a page of 20."""
     return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)

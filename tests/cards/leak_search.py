@@ -51,7 +51,6 @@ class Seen:
         return any(self.fields.values())
 
     def note(self, name: str, text: object, card: object = None) -> None:
-        """Record ``text`` as a value of a card data field. If the card is known, also record the value for ``card``."""
         if name not in FORMS or not (isinstance(text, str) and FORMS[name].fullmatch(text)):
             return
         self.fields[name].add(text)
@@ -59,7 +58,6 @@ class Seen:
             self.by_card.setdefault(card, (set(), set()))[name == "pin"].add(text)
 
     def note_members(self, value: Any) -> None:
-        """Record the card data in a decoded request or response at any depth."""
         if isinstance(value, list):
             for inner in value:
                 self.note_members(inner)
@@ -84,7 +82,6 @@ class Seen:
             yield from _base64("PIN block", bytes.fromhex(block))
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield each card number with the PINs of the card."""
         for pans, pins in self.by_card.values():
             yield from product(pans, pins)
 
@@ -165,7 +162,6 @@ class Written:
         self.named: list[Leak] = []
 
     def add(self, place: str, value: Any) -> None:
-        """Add a value of dictionaries, lists, text, numbers and bytes, such as an item or a message."""
         if isinstance(value, str):  # the most frequent
             self._text(place, value)
         elif isinstance(value, dict):
@@ -252,7 +248,6 @@ class _Count:
 
 
 def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
-    """Yield numbers with ``length`` digits, each with the place and the surrounding sentence."""
     for place, text in written.pieces:
         if len(text) == length and text.isdigit():
             yield place, text
@@ -263,7 +258,6 @@ def _short_numbers(written: Written, length: int) -> Iterator[tuple[str, str]]:
 
 
 def leaks(written: Written, seen: Seen) -> list[Leak]:
-    """Return all readable card data by kind and place. Leaks that only ``Coincidences`` can detect are not included."""
     needles = seen.needles() if len(seen.fields["pan"]) <= MANY else _likely(written, seen)
     found = {*written.named, *_said(written, seen), *_random_blocks(written, seen), *_found(written, needles)}
     return sorted(found)

@@ -71,7 +71,6 @@ class Watch:
         return sorted({*leaks(written, seen), *self._coincidences.leaks(written, seen)})
 
     def search_tables(self) -> None:
-        """Search every table for all recorded card data. Raises: AssertionError."""
         import boto3
 
         written = Written()
@@ -128,13 +127,11 @@ class Watch:
         self.note("pin", pin, pan)
 
     def _asked(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Record card data in requests and responses. Requests may be invalid."""
         if (event.get("requestContext") or {}).get("resourcePath") in INTERFACES:
             self._members(event["body"])
             self._members(answer["body"])
 
     def _sealed(self, text: str) -> None:
-        """Record card data in a stored response."""
         if any(f'"{name}"' in text for name in FORMS):
             self._members(text)
 
@@ -148,7 +145,6 @@ class Watch:
 
 
 def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
-    """Return a wrapper that calls ``real`` and then calls ``after`` with the result and the arguments."""
     signature = inspect.signature(real)
 
     def call_and_watch(*arguments: Any, **named: Any) -> Any:
@@ -160,7 +156,6 @@ def observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[.
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the values that an AWS call stores, with their places."""
     match parameters:
         case {"TransactItems": members}:
             for member in members:
@@ -191,7 +186,6 @@ def add_lines(written: Written, lines: Iterable[str]) -> None:
 
 
 def add_tables(written: Written, client: Any, prefix: str = "") -> None:
-    """Add every item of every table with a name that starts with ``prefix``."""
     names = [name for page in client.get_paginator("list_tables").paginate() for name in page["TableNames"]]
     for name in filter(lambda name: name.startswith(prefix), names):
         for page in client.get_paginator("scan").paginate(TableName=name):
@@ -200,7 +194,6 @@ def add_tables(written: Written, client: Any, prefix: str = "") -> None:
 
 
 def none_of(found: list[Leak]) -> None:
-    """Check that no leaks were found. Raises: AssertionError, which names the places of the leaks."""
     assert not found, "\n".join(["card data can be read:", *map(str, found)])
 
 
@@ -220,7 +213,6 @@ FIELDS: tuple[Sealed, ...] = get_args(Sealed)
 
 
 def read_in_stack(content: Mapping[str, Any], log: Path) -> list[Leak]:
-    """Return the leaks of all cards of the stack in the file ``content``. ``log`` is the stack's output."""
     with patch.dict(os.environ, content["environment"]):
         hub = bootstrap.Hub(Settings.from_environment(content["environment"]))
         seen = opened(hub)
@@ -236,7 +228,6 @@ def _lines(file: Path) -> list[str]:
 
 
 def opened(hub: bootstrap.Hub) -> Seen:
-    """Decrypt all values in the table of cards. Raises: AssertionError, if no value can be decrypted."""
     seen, sealed = Seen(), 0
     for item in hub.store.scan("cards"):
         values = [value for value in item.values() if isinstance(value, bytes)]

@@ -26,7 +26,6 @@ NO_FUNDS, LIMIT, REFUSED, WAITS, WRONG_STATE, RETURNED_ALREADY = 5001, 5002, 700
 
 
 def programme() -> dict[str, Any]:
-    """Return the content of the programme's set-up file."""
     rates = [
         {"of": of, "to": to, "rate": rate} | ({"markup_percent": MARKUPS[of, to]} if (of, to) in MARKUPS else {})
         for (of, to), rate in RATES.items()
@@ -63,7 +62,6 @@ def programme() -> dict[str, Any]:
 
 
 ACCOUNTS = [(GBP, 1, 1), (GBP, 2, 1), (USD, 3, 2)]
-"""The currency and the programme of each account, and the payment method of its address."""
 
 
 def rounded(exact: Fraction) -> int:
@@ -72,7 +70,6 @@ def rounded(exact: Fraction) -> int:
 
 
 def worth(amount: int, of: int, to: int) -> int:
-    """Return an amount in a limit's currency."""
     return amount if of == to else rounded(amount * Fraction(RATES[of, to]))
 
 
@@ -103,7 +100,6 @@ class Account:
         return ceil(exact) if sign > 0 else floor(exact)
 
     def fee(self, kind: str, amount: int) -> int:
-        """Return the fee in pounds for a payment of the account with fees."""
         if not self.has_fees:
             return 0
         if kind == OUT:
@@ -151,8 +147,6 @@ SET: Mapping[str, tuple[int | None, int]] = {"2.2": (8, 500_000), "2.3": (None, 
 
 
 class Limits:
-    """The usage of the limits by entry and owner: the start of the window, the count and the amount."""
-
     def __init__(self) -> None:
         self.used: dict[str, tuple[int, int, int]] = {}
 
@@ -186,7 +180,6 @@ class Limits:
         return True
 
     def count(self, account: Account, amount: int, now: int, *, debit: bool) -> list[tuple[str, int, int]]:
-        """Count a payment and return the usage to release if the payment is rejected."""
         counted = []
         for owner, entry, more in self.wanted(account, amount, debit=debit):
             count, used = self.at(owner, entry, now)

@@ -24,11 +24,9 @@ PURCHASE, REFUND = 0, 20
 APPROVED, IN_PART, NO_FUNDS, OVER_AMOUNT, OVER_COUNT, RESTRICTED = "00", "10", "51", "61", "65", "62"
 ACCOUNT_STATUS, WRONG_STATE, FINAL, OTHER_AMOUNT, OTHER_CURRENCY, TOO_MUCH = 4003, 4008, 4002, 2005, 5003, 5004
 GIVEN = 300_000
-"""The opening balance of each account."""
 
 
 def programme() -> dict[str, Any]:
-    """Return the content of the programme's set-up file."""
     rates = [
         {"of": of, "to": to, "rate": str(float(rate)), "markup_percent": "1.5"} for (of, to), rate in RATES.items()
     ]
@@ -179,8 +177,6 @@ Place = tuple[str, str, int]
 
 @dataclass
 class Counted:
-    """The usage of limits, counted in windows."""
-
     amounts: Counter[Place] = field(default_factory=Counter)
     counts: Counter[Place] = field(default_factory=Counter)
     countries: set[Place] = field(default_factory=set)
@@ -274,8 +270,6 @@ ENTRIES = (
 
 
 class Limits:
-    """The usage of the limits."""
-
     def __init__(self, holder: int) -> None:
         self.holder = holder
         self.used = Counted()
@@ -288,7 +282,6 @@ class Limits:
                 yield entry, (f"{entry.owner}#{owners[entry.owner]}", entry.key, entry.start(now))
 
     def obstacle(self, card: Card, account: Account, asked: tuple[int, int], country: int, now: int) -> str | None:
-        """Return the response code that declines a purchase, or ``None``."""
         for entry, place in self.entries(card, account, PURCHASE, now):
             is_single = not entry.duration
             used = 0 if is_single else self.used.amounts[place]
@@ -330,6 +323,5 @@ class Limits:
         self.countries -= Counter((place, of.country) for place in counted.countries)
 
     def shown(self, owner: str, now: int) -> Mapping[str, tuple[int, int]]:
-        """Return the current usage of an owner, as count and amount per limit entry."""
         places = {entry.key: (owner, entry.key, entry.start(now)) for entry in ENTRIES if entry.duration}
         return {key: (self.used.counts[place], self.used.amounts[place]) for key, place in places.items()}

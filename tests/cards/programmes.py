@@ -29,7 +29,6 @@ def credential(name: str, **members: Any) -> Content:
 
 
 def manager(**members: Any) -> Content:
-    """Return the file content of a small programme manager."""
     return {
         "id": next(_ids),
         "name": "Small Programme",
@@ -79,13 +78,11 @@ def card_programme(**members: Any) -> Content:
 
 
 def fee(code: str = "ATM", **members: Any) -> Content:
-    """Return an entry of a fee group with a default price of 1.00 EUR."""
     fixed = {} if "percent" in members else {"fixed": 100}
     return {"code": code, "title": "Cash", "currency": 978} | fixed | members
 
 
 def limit(number: int = 1, **members: Any) -> Content:
-    """Return an entry of a limit group with a default limit of 10.00 EUR per day."""
     return {"id": number, "amount": 1000, "currency": 978, "duration": 1} | members
 
 
@@ -98,7 +95,6 @@ def special_account(number: int = 1, **members: Any) -> Content:
 
 
 def written(*managers: Mapping[str, Any]) -> str:
-    """Return the YAML text of a set-up file with the given programme managers."""
     return yaml.safe_dump({"programme_managers": [*managers]})
 
 
@@ -120,7 +116,6 @@ YEN, DINAR = 392, 414
 """A currency without decimals and a currency with three decimals."""
 SPECIAL, HIDDEN_SPECIAL = 801, 802
 HIDDEN = 600
-"""The access level of the hidden special account."""
 
 NO_FEES, SEPARATE, BLENDED, CUSTOM = 301, 302, 303, 304
 NO_LIMITS = {"card": 201, "account": 211, "holder": 221}
@@ -173,7 +168,6 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def with_tariff(issuer: Issuer, name: str = "tariff", **members: object) -> Issuer:
-    """Load the set-up with a tariff. Return the issuer with a credential. ``members`` override members of the file."""
     content = _content() | members
     loaded(issuer.hub, content)
     return issuer.with_credential(name, manager=content["id"])

@@ -71,11 +71,9 @@ _ON_ADDRESS = frozenset(
         "transferToExternalPayment",
     )
 )
-"""Actions that need an address of the account, or payments by an address."""
 
 
 def _with_payments(issuer: Issuer, action: str, records: Records) -> Records:
-    """Add the records that a payment action needs. The account has ``FUNDS`` in pounds if necessary."""
     if action == "getCardFees":
         return replace(records, other_card_id=issuer.card(card_fee_group_id=FEE_WITH_COUNTRY).card_id)
     if action not in _ON_ADDRESS:
@@ -134,11 +132,9 @@ _PROVIDED: Mapping[str, Callable[[Issuer, Records, Any], Records]] = {
 
 
 _ON_AUTHORIZATION = ("simulateIncrement", "simulateReversal", "simulateExpiry", "simulateClearing", "simulateRefund")
-"""Actions that need an authorization."""
 
 
 def _with_authorization(issuer: Issuer, action: str, records: Records) -> Records:
-    """Add the records that a network action needs. Purchases are cleared for refunds and disputes."""
     if action not in (*_ON_AUTHORIZATION, "simulateDispute"):
         return records
     issuer.inbound(issuer.address(records.account_id), FUNDS)

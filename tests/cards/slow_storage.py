@@ -17,9 +17,6 @@ Fate = Literal["in time", "applied", "later", "never"]
 call is executed immediately (``applied``), when ``land`` is called (``later``), or not at all (``never``).
 """
 Fates = Callable[[str, Mapping[str, Any]], Fate]
-"""A function that returns the simulated result of a storage call. The arguments are the name and the request of the
-call.
-"""
 
 READS, WRITES = ("BatchGetItem", "Query"), ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 DECIDING, ANSWERING = 2.1, 3.0
@@ -67,11 +64,9 @@ class SlowStorage:
 
 
 def every(fate: Fate, *names: str) -> Fates:
-    """Return a function that gives the result ``fate`` to all calls, or only to calls with the given names."""
     return lambda name, request: fate if not names or name in names else "in time"
 
 
 def first(fate: Fate, name: str) -> Fates:
-    """Return a function that gives the result ``fate`` to the first call with the given name."""
     left = [fate]
     return lambda made, request: left.pop() if made == name and left else "in time"

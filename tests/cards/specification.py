@@ -35,7 +35,6 @@ class Table:
 
 
 def _read_tables(text: str) -> dict[str, Members]:
-    """Return the tables of the specification by heading."""
     lines: dict[str, list[str]] = {}
     for line in (each for each in text.splitlines() if each and not each.startswith("#")):
         if not line.startswith(" "):
@@ -80,4 +79,3 @@ TABLES = {
     for heading, table in _TABLES.items()
     if heading.startswith("request: ")
 }
-"""The table of each action."""

@@ -70,16 +70,13 @@ class StoredCards:
         return [row for row in self._rows if _name(row["part"]) == part]
 
     def by_id(self, kind: str) -> Mapping[int, Item]:
-        """Return the records of the given kind by id."""
         return {row["id"]: row for row in self.of(kind) if row["part"] == kind}
 
     def shape(self) -> list[str]:
-        """Return the sorted rows without values that differ between runs."""
         rows = [row for row in self._rows if row["part"] != "sequences"]
         return sorted(_shape(row, _ONE_RUN_ONLY) for row in [*rows, *self._claims])
 
     def records(self) -> frozenset[tuple[str, int]]:
-        """Return the kind and the id of every holder, account and card."""
         return frozenset((kind, number) for kind in ("holder", "account", "card") for number in self.by_id(kind))
 
     def check(self, before: Container[tuple[str, int]] = ()) -> None:
@@ -150,7 +147,6 @@ class StoredCards:
                 assert entry.get("used") is True, f"{kind} {number} of a {record['part']}"
 
     def _check_claims(self) -> None:
-        """Check that every stored response has a claim."""
         claims = {row["claim"]: row for row in self._claims}
         for name, row in claims.items():
             if name.endswith("#card-data"):
@@ -176,7 +172,6 @@ class EmulatorTables:
     def each(
         self, table: str, partition: tuple[str, Any], *, sort_prefix: tuple[str, str], **how: Any
     ) -> Iterator[Item]:
-        """Yield the rows that follow ``after``. If ``newest_first`` is true, yield the rows in reverse order."""
         (name, value), (sort, prefix) = partition, sort_prefix
         after = (how.get("after") or {sort: ""})[sort]
         found = [row for row in self._rows(table) if row[name] == value and row[sort].startswith(prefix)]
@@ -193,25 +188,21 @@ class EmulatorTables:
 
 
 def check(causeway: Causeway, before: Collection[tuple[str, int]] = ()) -> None:
-    """Check that all records are consistent, and check the ledger."""
     StoredCards(causeway).check(before)
     prove_ledger(cast(Store, EmulatorTables(causeway)))
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """Return the stored rows without values that differ between runs."""
     rows = [row for table in ("ledger", "card-activity") for row in items(causeway, table) if _is_written(row)]
     events = [f"event {row['kind']} {row['topic']}" for row in items(causeway, "deliveries") if row["part"] == RECORD]
     return sorted([*(_shape(row, _ONE_USE_ONLY) for row in rows), *events, *StoredCards(causeway).shape()])
 
 
 def _is_written(row: Item) -> bool:
-    """Return whether a row is written completely and is not only a reservation."""
     return RESERVED_BY not in row and CANCELLED not in row
 
 
 def _shape(row: Item, ignored: Container[str]) -> str:
-    """Return a row's key by name, the names of its members, and the values that are equal in every run."""
     place = [_name(row[key]) for key in ("owner", "part") if key in row] or row["claim"].endswith("#card-data")
     kept = {name: value for name, value in row.items() if name not in ignored}
     if "network" in row:
@@ -226,7 +217,6 @@ def all_items(causeway: Causeway, table: str) -> list[Item]:
 
 
 def _of(holders: Collection[int], rows: list[Item]) -> Iterator[Item]:
-    """Yield the rows of the given holders, their accounts and their cards."""
     cards = {row["id"] for row in rows if row["part"] == "card" and row["holder_id"] in holders}
     for row in rows:
         kind, _, number = row["owner"].partition("#")

@@ -22,7 +22,6 @@ def movements(issuer: Issuer, account: int | str) -> list[Item]:
 
 
 def transactions(issuer: Issuer, account: int | str) -> list[Item]:
-    """Return an account's transactions, oldest first."""
     return _rows(issuer, account, "transaction#")
 
 
@@ -32,14 +31,12 @@ def entries(row: Item) -> dict[tuple[str, int], int]:
 
 
 def payment(issuer: Issuer, number: int) -> ExternalPayment:
-    """Return a stored external payment."""
     item = issuer.hub.store.get(*ExternalPayment.key(number))
     assert item is not None, f"there is no payment {number}"
     return ExternalPayment.from_item(item)
 
 
 def state(issuer: Issuer, number: int) -> str:
-    """Return the state of an external payment."""
     return payment(issuer, number).state
 
 
@@ -123,7 +120,6 @@ class StoredMoney:
             assert [number for number, payment in self.payments.items() if "asks" in payment] == []
 
     def shape(self) -> list[str]:
-        """Return the stored rows without values that differ between runs."""
         accounts = (f"{[row.get(name, 0) for name in BALANCES]}" for row in self.accounts.values())
         payments = (f"{row['payment']} {row['state']} {row['held']} {'asks' in row}" for row in self.payments.values())
         causes = (row["cause"] for rows in self.rows.values() for row in rows)
@@ -139,7 +135,6 @@ class StoredMoney:
     # -- inside
 
     def _of_each(self, ledger: Iterable[Item], prefix: str) -> dict[str, list[Item]]:
-        """Return the rows of each account with a sort key that starts with ``prefix``."""
         found: dict[str, list[Item]] = defaultdict(list)
         for row in ledger:
             if row["part"].startswith(prefix) and row["owner"] in self.accounts:
@@ -255,7 +250,6 @@ class StoredMoney:
 
 
 def _effect(transaction: Item) -> int:
-    """Return the effect of a transaction on the settled balance, including a separate conversion fee."""
     gives = transaction["direction"] == "credit"
     beside = 0 if transaction["conversion_fee_blended"] else transaction["conversion_fee"]
     is_return = transaction["transaction_type"] in (63, 64)

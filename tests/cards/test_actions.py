@@ -11,7 +11,6 @@ from tests.cards.specification import TABLES, Member
 from tests.cards.whole_requests import BY_ACTION, Records
 
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
-"""Runs a test for each action."""
 OF_NOBODY = {
     "assignExternalPaymentAddressForSpecialAccount": {"holder_id"},
     "simulateInboundPayment": {"reason"},

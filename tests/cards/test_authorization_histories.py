@@ -65,7 +65,6 @@ OBSTACLES = st.sampled_from(["", "", "", "", "card", "account"])
 PARTS = st.sampled_from([0.0, 0.33, 0.5, 1.0, 1.1])
 """The fraction of an authorized amount that a message requests."""
 SIGNS = {0: -1, 2: 1, 19: -1, 20: 1, 60: 1, 70: -1}
-"""The sign of each transaction type."""
 _numbers = itertools.count()
 
 
@@ -117,7 +116,6 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return [*self.cards[0].accounts, *self.cards[1].accounts] if self.cards else []
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        """Send a request with a new reference, check the code, and store the response for a retry."""
         members |= {"request_reference_id": self.issuer.reference()}
         answer = self.issuer.sim(action, **members)
         assert answer.status_code == expected, f"{action} {members}: {answer.raw}"
@@ -127,7 +125,6 @@ class AuthorizationHistory(RuleBasedStateMachine):
         return answer
 
     def answered(self, answer: Envelope, of: Authorization, kind: int, code: str) -> int:
-        """Compare a network response with the model and return the message number."""
         data = answer.data
         if code:
             assert (data["trans_link"], data["response_code"]) == (of.link, code), answer.raw
@@ -139,7 +136,6 @@ class AuthorizationHistory(RuleBasedStateMachine):
         assert (data["available_balance"], data["settled_balance"]) == (account.available, account.settled)
 
     def any_authorization(self, data: Any) -> Authorization:
-        """Draw a requested authorization, usually an authorization with a hold."""
         held = [each for each in self.authorizations if each.state == "H"]
         is_any = not held or data.draw(st.sampled_from([False, False, False, True]))
         authorization: Authorization = data.draw(st.sampled_from(self.authorizations if is_any else held))
@@ -147,7 +143,6 @@ class AuthorizationHistory(RuleBasedStateMachine):
 
     @contextlib.contextmanager
     def in_the_way(self, what: str, card: Card, account: Account) -> Iterator[None]:
-        """Block the card, suspend the account or change nothing until the end of the block."""
         change = {
             "card": partial(self.issuer.data, "changeCardStatus", card_id=card.id),
             "account": partial(self.issuer.data, "changeAccountStatus", account_id=account.id),
@@ -523,7 +518,6 @@ class AuthorizationHistory(RuleBasedStateMachine):
 
 
 def _effect(row: Any) -> int:
-    """Return the effect of a transaction on the balance, including a separate conversion fee."""
     beside = 0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)
     return int(SIGNS[row["transaction_type"]] * row["holder_amount"] - beside)
 
@@ -539,11 +533,10 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """Every run uses the same few histories. The slow test runs many more histories."""
+    """Every run uses the same few histories. The slow test runs many different histories."""
     run_histories(issuer, settings(max_examples=4, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    """Every run uses different histories."""
     run_histories(issuer, settings(max_examples=40, stateful_step_count=50))

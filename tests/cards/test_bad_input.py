@@ -123,7 +123,6 @@ def test_near_valid_requests_never_cause_an_internal_error(
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Mapping[Any, Any]:
-    """Return the records of a funded account, by the placeholder ids that the records replace."""
     records = asdict(request_records.create_records(issuer, "changeDDExternalPaymentStatus"))
     return {value: records[name] for name, value in asdict(whole_requests.NO_RECORDS).items()}
 

@@ -35,7 +35,6 @@ def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, dict[str, Any]]:
-    """Return the output of ``chalice package``, without the code, for each deployment stage."""
     return {issuer: packaged_stage(issuer) for issuer in STAGES}
 
 

@@ -70,7 +70,9 @@ def test_a_transfer_makes_2_reads_and_1_transaction_before_the_provider_call(
 
 
 LISTED = "Put card"
-"""The write of a row in the list of all cards. The row's sort key begins like the sort key of the card."""
+"""The write of a row in the list of all cards. This write is also named ``Put card``, because the sort keys of the row
+and the card have the same prefix.
+"""
 
 
 def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:

@@ -55,7 +55,6 @@ class CardHistory(RuleBasedStateMachine):
             self.issuer.clock.advance(62 * DAY)
 
     def _new_body(self, card: dict[str, Any]) -> None:
-        """Set the initial model state of a card that was created or reissued."""
         self.stored = "N"
         self.pan, self.cvc2 = card["pan"], card["cvc2"]
         self.expiry = card["expiration"]["year"], card["expiration"]["month"]
@@ -69,7 +68,6 @@ class CardHistory(RuleBasedStateMachine):
         return "E" if self.stored in "NATR" and self.expiry < (now.year, now.month) else self.stored
 
     def _only_in(self, states: str, otherwise: int | None = OK) -> int | None:
-        """Return the expected code of a write that is permitted only in some states."""
         return FINAL if self.status == "B" else otherwise if self.status in states else WRONG_STATE
 
     def _wrong_today(self, kind: str) -> int:
@@ -265,8 +263,6 @@ class CardHistory(RuleBasedStateMachine):
 
 
 class AccountHistory(RuleBasedStateMachine):
-    """A history of an account without money from an initial state."""
-
     def __init__(self, issuer: Issuer, state: str) -> None:
         super().__init__()
         self.issuer = issuer
@@ -332,7 +328,6 @@ class AccountHistory(RuleBasedStateMachine):
 
 
 def _other(digits: str) -> str:
-    """Return the digits with each digit replaced by a different digit, for example as a wrong PIN."""
     return "".join(str((int(digit) + 1) % 10) for digit in digits)
 
 
@@ -345,14 +340,13 @@ EACH = pytest.mark.parametrize(
 
 
 def run_histories(issuer: Issuer, history: History, state: str, how: settings) -> None:
-    """Run the number of histories specified in ``how``. Check afterwards that all records are consistent."""
     run_state_machines(lambda: history(issuer, state), how)
     StoredCards(issuer.causeway).check()
 
 
 @EACH
 def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, history: History, state: str) -> None:
-    """Every run uses the same few histories. The slow test runs many more histories."""
+    """Every run uses the same few histories. The slow test runs many different histories."""
     run_histories(new_issuer, history, state, settings(max_examples=3, stateful_step_count=10, derandomize=True))
 
 
@@ -361,5 +355,4 @@ def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, h
 def test_long_random_card_and_account_histories_match_the_model(
     new_issuer: Issuer, history: History, state: str
 ) -> None:
-    """Every run uses different histories."""
     run_histories(new_issuer, history, state, settings(max_examples=10, stateful_step_count=40))

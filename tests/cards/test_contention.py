@@ -25,7 +25,6 @@ from tests.causeway import Causeway
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
 ACCOUNTS = 100
-"""The maximum number of accounts of a holder."""
 
 
 @pytest.fixture
@@ -34,7 +33,6 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def all_do(issuers: Sequence[Issuer], action: str, bodies: Sequence[dict[str, Any]]) -> list[Envelope]:
-    """Send each body as a concurrent request. The requests are distributed over the processes."""
 
     def call(issuer: Issuer, members: dict[str, Any]) -> Callable[[], Envelope]:
         send = issuer.sim if action.startswith("simulate") else issuer.do
@@ -301,7 +299,6 @@ def test_only_one_of_a_parallel_use_and_removal_of_a_design_succeeds(
 
 
 def _callers(issuers: Sequence[Issuer], plan: loading.LoadPlan) -> list[Issuer]:
-    """Return the processes, which use a new credential and have cached the set-up."""
     made = []
     for issuer in issuers:
         issuer.secrets["app"] = asdict(plan.secrets["app"])

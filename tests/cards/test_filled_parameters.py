@@ -41,7 +41,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def parts(container: type) -> dict[str, str]:
-    """Return the annotated class of each part of a container."""
     found: dict[str, str] = {}
     for kind in reversed(container.__mro__):
         found |= getattr(kind, "__annotations__", {})

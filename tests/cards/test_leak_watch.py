@@ -78,7 +78,6 @@ def seen() -> Seen:
 
 @pytest.fixture
 def hub(shared_causeway: Causeway) -> bootstrap.Hub:
-    """Return a hub on empty tables."""
     shared_causeway.forget_journeys()
     hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
     hub.keyring.initialise()
@@ -307,7 +306,6 @@ def test_the_leak_search_of_the_stack_fails_if_card_data_cannot_be_decrypted(hub
 
 
 def window(watch: Watch, generator: random.Random, leak: str = "", times: int = 1) -> list[Leak]:
-    """Simulate a test that creates cards and writes many digits. ``leak`` is the name of the member with the CVC2."""
     for _ in range(times):
         cvc2, pin = f"{generator.randrange(1000):03}", f"{generator.randrange(10_000):04}"
         watch.note("pan", numbers.new_pan("411111", 16))

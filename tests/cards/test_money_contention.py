@@ -32,7 +32,6 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 def paying(
     issuers: Sequence[Issuer], number: int, address: Any, amount: int, **members: Any
 ) -> list[Callable[[], Envelope]]:
-    """Return ``number`` transfer calls, distributed over the processes, each with a new reference."""
     calls: list[Callable[[], Envelope]] = []
     for issuer, _ in zip(itertools.cycle(issuers), range(number), strict=False):
         reference = {"request_reference_id": issuer.reference()}
@@ -41,7 +40,6 @@ def paying(
 
 
 def settle_down(issuers: Sequence[Issuer]) -> None:
-    """Run the scheduled job until no unfinished payment remains."""
     issuers[0].clock.advance(_WAIT_FOR_THE_SCHEDULE)
     for issuer in issuers[1:]:
         issuer.clock.advance(_WAIT_FOR_THE_SCHEDULE)
@@ -58,7 +56,6 @@ def check(issuer: Issuer, *accounts: int) -> StoredMoney:
 
 
 def out(books: StoredMoney) -> list[int]:
-    """Return the ids of outbound payments."""
     return [payment["id"] for payment in books.payments.values() if payment["payment"] == "out"]
 
 

@@ -46,21 +46,18 @@ def issuers(new_issuer: Issuer) -> list[Issuer]:
 
 
 def cards_of_one_account(issuer: Issuer, balance: int, **members: Any) -> list[NewCard]:
-    """Create active cards that share an account in euros. The account has the balance ``balance``."""
     first = issuer.spendable(balance, card_currency_ison=[EUR], **members)
     shared = {"account_id": [first.account_id], "account_owner_id": [first.holder_id], "holder_id": first.holder_id}
     return [first, *(issuer.card_in("A", **shared, **members) for _ in range(CARDS - 1))]
 
 
 def asking(issuer: Issuer, action: str, **members: Any) -> Callable[[], Envelope]:
-    """Return a function that sends a request with a new reference."""
     return partial(issuer.sim, action, request_reference_id=issuer.reference(), **members)
 
 
 def purchases(
     issuers: Sequence[Issuer], cards: Sequence[NewCard], amount: int, number: int = CLIENTS
 ) -> list[Callable[[], Envelope]]:
-    """Return ``number`` authorization calls, distributed over the processes and cards."""
     use = {"transaction_type": 0, "amount": amount, "currency_ison": EUR}
     turns = itertools.islice(zip(itertools.cycle(issuers), itertools.cycle(cards), strict=False), number)
     return [asking(issuer, "simulateAuthorization", card_id=card.card_id, **use) for issuer, card in turns]
@@ -78,7 +75,6 @@ def check(issuer: Issuer) -> None:
 
 
 def listed(issuer: Issuer, card: NewCard) -> list[Any]:
-    """Return the card's activity. Check that the rows have increasing times."""
     rows = issuer.hub.store.rows("card-activity", ("owner", f"card#{card.card_id}"), sort_prefix=("part", "activity#"))
     times = [row["at"] for row in rows]
     assert times == sorted(set(times))
@@ -86,7 +82,6 @@ def listed(issuer: Issuer, card: NewCard) -> list[Any]:
 
 
 def authorized(issuer: Issuer, amount: int) -> tuple[NewCard, Any]:
-    """Create a funded card and an authorization."""
     card = issuer.spendable(ENOUGH)
     return card, issuer.purchase(card.card_id, amount)
 

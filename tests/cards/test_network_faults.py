@@ -35,7 +35,6 @@ _UNTIL_IT_IS_TRIED_AGAIN = 61
 
 @pytest.fixture
 def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
-    """Return an issuer that executes its calls sequentially."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     return Issuer(causeway)
@@ -88,14 +87,12 @@ class NetworkRun(CaseRun):
 
 
 def work(causeway: Causeway) -> None:
-    """Let a worker process each queued task twice."""
     for task in causeway.queued():
         for _ in range(2):
             causeway.hub.delivery.worker.attempt(task)
 
 
 def _held(causeway: Causeway) -> int:
-    """Return the sum of the holds on all accounts."""
     return sum(row["held"] for row in items(causeway, "cards") if row["part"] == "account")
 
 
@@ -109,8 +106,6 @@ def test_a_storage_fault_neither_loses_nor_duplicates_a_network_write(issuer: Is
 
 
 class Look(NamedTuple):
-    """A portal page, and the request members that display a used card on the page."""
-
     name: str
     action: str
     members: Callable[[NewCard, Issuer], Mapping[str, Any]]
@@ -246,7 +241,6 @@ class Run:
             return self._issuer.hub.cards.call(expire_holds)
 
     def _shape(self) -> list[str]:
-        """Return the stored rows without values that depend on the run."""
         return [re.sub(r'"(updated_at|last_at)": \d+', "", row) for row in shape(self._issuer.causeway)]
 
     def _settle(self) -> None:
@@ -310,7 +304,6 @@ class Recovery:
         self._issuer.hub.delivery.worker.attempt(self._task)
 
     def _shape(self) -> list[str]:
-        """Return the stored rows without values that depend on the attempt."""
         return [row for row in shape(self._issuer.causeway) if RESERVED_BY not in row]
 
 
@@ -332,7 +325,6 @@ class ListRun:
     """
 
     def __init__(self, issuer: Issuer, *, slow: Sequence[float]) -> None:
-        """Create the run. ``slow`` are the delays of the first reservations in seconds."""
         self._issuer, self._slow = issuer, list[float]()
         self._card = warmed(issuer).spendable(50_00).card_id
         self._hidden = issuer.card_in("A", access_level=30).pan
@@ -361,7 +353,6 @@ class ListRun:
         assert written is None or listed == [written]
 
     def _advise(self) -> int | None:
-        """Send an advice and return the number of its row, or ``None`` after an error."""
         put, transact, slow = Store.put, Store.transact, [*self._slow]
 
         def confirm_late(store: Store, table: str, item: Item, condition: Any = None) -> None:

@@ -69,7 +69,6 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def orders(causeway: Causeway) -> set[int]:
-    """Return the payments for which the provider has orders."""
     rows = items(causeway, "external-payments")
     return {int(row["owner"].partition("#")[2]) for row in rows if row["part"] == "order"}
 
@@ -80,7 +79,6 @@ def settle_down(issuer: Issuer) -> None:
 
 
 def shape(causeway: Causeway) -> list[str]:
-    """Return the stored rows without times and names, and the claims with their responses."""
     claims = (f"claim {sorted(row)}" for row in items(causeway, "idempotency"))
     return sorted([*StoredMoney(causeway).shape(), *claims])
 
@@ -125,7 +123,6 @@ class MoneyRun(CaseRun):
         settle_down(self._issuer)
 
     def _until_known(self, answer: Envelope) -> Envelope:
-        """Return the response after all started work is finished."""
         for _ in range(3):
             if answer.status_code not in _UNKNOWN:
                 break
@@ -167,7 +164,6 @@ class Overtaken(MoneyRun):
             return super()._do()
 
     def _settle(self) -> None:
-        """Complete the case and apply the concurrent change to every order."""
         super()._settle()
         for payment in orders(self._causeway):
             self._intrude(self._issuer, payment)
@@ -197,7 +193,6 @@ def test_a_storage_fault_never_moves_money_twice_under_contention(
 
 @contextlib.contextmanager
 def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
-    """Make a method of the provider raise an error until the end of the block."""
 
     def fail(_: object) -> Any:
         raise error
@@ -211,7 +206,6 @@ def failing(issuer: Issuer, method: str, error: Exception) -> Iterator[None]:
 
 
 def silent(name: str) -> Callable[[Issuer], object]:
-    """Return a function that requests a transfer to which the provider does not respond."""
 
     def create(issuer: Issuer) -> object:
         return issuer.transfer(
@@ -227,7 +221,6 @@ def silent_return(issuer: Issuer) -> object:
 
 
 def refused_return(issuer: Issuer) -> object:
-    """Request a return that never reaches the provider. The provider rejects the return later."""
     came = issuer.inbound(issuer.address(), 500, sender_name="Refuse")["epm_transaction_id"]
     with issuer.causeway.storage_gone("put"):
         return issuer.do("inboundReturn", epm_transaction_id=came, reason=1)
@@ -243,7 +236,6 @@ def cut_off(amount: int) -> Callable[[Issuer], object]:
 
 
 def unopened(name: str) -> Callable[[Issuer], object]:
-    """Return a function that requests an address. The request fails before the provider opens the address."""
 
     def create(issuer: Issuer) -> object:
         wanted = {"account_id": issuer.account(), "epm_method_id": UK, "currency_ison": GBP, "account_name": name}
@@ -269,8 +261,6 @@ DUE: dict[str, Callable[[Issuer], object]] = {
 
 @dataclass
 class Run:
-    """A run of the scheduled job with unfinished work."""
-
     issuer: Issuer
     name: str
 
@@ -360,7 +350,6 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 
 @pytest.fixture
 def providers(issuer: Issuer) -> Iterator[Callable[..., Failing]]:
-    """Yield a function that replaces the sandbox's provider with a failing provider."""
     real, parts = issuer.hub.cards.payment_provider, vars(issuer.hub.cards)
 
     def put_in(*fault: Any) -> Failing:

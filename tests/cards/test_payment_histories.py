@@ -101,7 +101,6 @@ class PaymentHistory(RuleBasedStateMachine):
         return [payment for payment in self.payments if payment.kind == kind]
 
     def do(self, action: str, expected: int | None, **members: Any) -> Envelope:
-        """Send a request with a new reference, check the code, and store the response for a retry."""
         self.issuer.clock.advance(1)
         members |= {"request_reference_id": self.issuer.reference()}
         call = self.issuer.sim if action.startswith("simulate") else self.issuer.do
@@ -140,7 +139,6 @@ class PaymentHistory(RuleBasedStateMachine):
         return self.do("transferToExternalPayment", expected, **members, **to)
 
     def obstacle(self, account: Account, kind: str, amount: int) -> int | None:
-        """Return the code of the error that rejects an outbound payment or a direct debit, or ``OK``."""
         if not self.limits.fits(account, amount, self.now + 1, debit=True):
             return LIMIT
         return NO_FUNDS if account.taken(kind, amount) > account.available else OK
@@ -165,7 +163,6 @@ class PaymentHistory(RuleBasedStateMachine):
             self.wait_for(payment)
 
     def wait_for(self, payment: Payment) -> None:
-        """Find the number of a payment after a provider timeout and record the payment."""
         payment.id = max(StoredMoney(self.issuer.causeway).payments)
         payment.awaits = self.now + ASKING
         self.payments.append(payment)
@@ -385,11 +382,10 @@ def issuer(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Issuer:
 
 
 def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """Every run uses the same few histories. The slow test runs many more histories."""
+    """Every run uses the same few histories. The slow test runs many different histories."""
     run_histories(issuer, settings(max_examples=5, stateful_step_count=30, derandomize=True))
 
 
 @pytest.mark.faults
 def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    """Every run uses different histories."""
     run_histories(issuer, settings(max_examples=25, stateful_step_count=50))

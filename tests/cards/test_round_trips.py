@@ -13,7 +13,6 @@ from tests.causeway import Causeway
 from tests.kit.storage import record_calls
 
 ENOUGH = 30
-"""A number of identifiers that is sufficient for every case."""
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,10 @@ AROUND_MIDNIGHT = pytest.mark.parametrize("second", [-3, 3])
 
 @pytest.fixture(params=[CLOCK_SKEW_SECONDS, -CLOCK_SKEW_SECONDS], ids=["ahead", "behind"])
 def ahead(request: pytest.FixtureRequest) -> float:
-    """Return the number of seconds by which the clock of the second process is ahead."""
     return float(request.param)
 
 
 def advance_to(issuer: Issuer, moment: str, second: int = 0) -> None:
-    """Set the clock to a UTC time plus ``second`` seconds."""
     issuer.clock.advance(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() + second - issuer.clock.time())
 
 
@@ -67,7 +65,6 @@ def test_amounts_counted_in_a_limit_window_never_exceed_the_limit(
 
 
 def window_of(user: Holder, answer: Any, window: str) -> int:
-    """Return the start of the window that counts an authorization."""
     counted = user.record(answer["trans_link"]).counted or {}
     [start] = {each["start"] for shares in counted.values() for each in shares if each["key"] == window}
     return int(start)

@@ -245,7 +245,6 @@ VALUES: Members = {
 
 
 def _values_of(records: Records) -> Members:
-    """Return the request members that contain ids of the records or data of the card."""
     return vars(records) | {
         "card_pan": records.pan,
         "card_cvc2": records.cvc2,
@@ -386,7 +385,6 @@ def least(action: str, records: Records = NO_RECORDS) -> Members:
 
 
 def is_valid(action: str, members: Members) -> bool:
-    """Return whether the fields of a request are valid, separately and in combination."""
     try:
         EVERY_ACTION[action].request.read_fields(members)
     except Refused:

@@ -15,7 +15,6 @@ _SHOWN = 20
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the kill test, and return the exit code."""
     parser = command.parser("tests.chaos", __doc__)
     parser.add_argument("--seed", default=secrets.token_hex(4), help="the seed of all draws; a new one by default")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and reads come on top")

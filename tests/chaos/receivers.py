@@ -79,7 +79,6 @@ class CallLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[Act, int, dict[str, str], Any]:
-        """Choose and record the response to a call, and return the action, status, headers and body."""
         with self._lock:
             call_id, subject = self._event(path, headers, body) if path.startswith(EVENTS) else _at_bank(headers, body)
             self._times[call_id] += 1
@@ -102,7 +101,6 @@ class CallLog:
 
 
 def payment_id_of(reference: str) -> str:
-    """Return the banks' payment id for an order."""
     return f"P-{reference}"
 
 
@@ -113,7 +111,6 @@ def _at_bank(headers: Mapping[str, str], body: bytes) -> tuple[str, str]:
 
 
 def _answer(path: str, status: int, subject: str) -> Any:
-    """Return the body of a bank's response. The body of a response to an event is empty."""
     if path.startswith(EVENTS):
         return {}
     version_1 = "/bank-1/" in path
@@ -128,8 +125,6 @@ def _answer(path: str, status: int, subject: str) -> Any:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handles HTTP/1.1 requests with keep-alive."""
-
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1

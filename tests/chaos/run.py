@@ -36,7 +36,8 @@ _JOB_SECONDS = (0.05, 0.5)
 """The range of seconds between jobs. At this pace, receivers can handle all messages despite their failures."""
 _RESENDS = 5
 _OVER = 15 * _MINUTE
-"""The seconds after the last call until all accepted calls have ended. A bearer token is valid for an hour."""
+"""The seconds to wait after the last call, so that all accepted calls have ended. A bearer token is valid for an hour.
+"""
 _LOST = 40 * 24 * 60 * _MINUTE
 """The number of seconds after the start of the run after which an undelivered message counts as lost."""
 _END_OF_TIME = 2**40
@@ -44,8 +45,6 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a run: the numbers of notices (without asynchronous calls), disk-full faults and initial events."""
-
     deliveries: int
     engine: str = ENGINES[0]
     full_disks: int = 0
@@ -74,15 +73,12 @@ class Accepted:
 
     @property
     def fetching(self) -> TppCall:
-        """Return the TPP call that fetches the outcome of an accepted call."""
         path, bearer = f"/tpp/requests/{self.request_id}", self.call.bearer
         return TppCall("fetch", "", "GET", path, self.call.client_id, True, bearer=bearer)
 
 
 @dataclass
 class Observations:
-    """The recorded results of a run, which are compared with the guarantees."""
-
     calls: list[TppCall] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     unanswered: list[TppCall] = field(default_factory=list)
@@ -97,21 +93,16 @@ class Observations:
 
     @property
     def digest(self) -> str:
-        """Return a hash of the transcript, which is equal for identical runs."""
         return hashlib.sha256("\n".join(self.transcript).encode()).hexdigest()
 
 
 class Deliveries:
-    """Reads the stored delivery records of a hub."""
-
     hub: Hub
 
     def records(self) -> list[Delivery]:
-        """Return all deliveries in their current state."""
         return [Delivery.from_item(item) for item in self.items("record")]
 
     def items(self, kind: str) -> list[Item]:
-        """Return the items of the table ``deliveries`` with a part that begins with ``kind``."""
         return [item for item in self.hub.store.scan("deliveries") if item["part"].startswith(kind)]
 
 
@@ -142,7 +133,6 @@ class Run(Deliveries):
         self.observed = Observations()
 
     def play(self) -> None:
-        """Run all TPP calls and deliveries until no work is left."""
         traffic = self._prepare()
         self.received.events_secrets |= traffic.events_secrets
         self.observed.calls = list(traffic.calls)
@@ -195,7 +185,6 @@ class Run(Deliveries):
         self._worker.kill()
 
     def _is_idle(self) -> bool:
-        """Return whether the queue has no available message and no sweep is scheduled at the current simulated time."""
         now, message = self.clock.monotonic(), self._engine.next_message(self._queue)
         return now < self._next_sweep and (message is None or message >= now)
 
@@ -255,7 +244,6 @@ class Run(Deliveries):
         return self.clock.monotonic() < START.timestamp() + _LOST
 
     def _end(self) -> bool:
-        """Fetch the outcomes of deferred calls and resend failed notices. Return whether any notices were resent."""
         self._fetch_outcomes()
         (resent,) = self._without_faults([self._job("resend")])
         self.observed.resent += resent
@@ -263,7 +251,6 @@ class Run(Deliveries):
         return resent > 0 and self._resends <= _RESENDS
 
     def _fetch_outcomes(self) -> None:
-        """Make the TPPs fetch the outcomes of their accepted calls."""
         if self._fetch_at == math.inf:
             return
         self._fetch_at = math.inf
@@ -272,7 +259,6 @@ class Run(Deliveries):
             each.outcome = outcome
 
     def _without_faults(self, jobs: list[Job]) -> list[Any]:
-        """Run jobs without faults, and return the results of the jobs."""
         worker = Worker(f"{self._seed}/quiet/{self.clock.monotonic()}", self._engine.environment, self._log)
         self._disk.is_active = self.late.is_active = False
         try:

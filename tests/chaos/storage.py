@@ -127,7 +127,6 @@ class FillingDisk:
         import_module("moto.moto_api._internal.models").moto_api_backend.reset()
 
     def _is_full(self) -> bool:
-        """Return whether saving the current call fails."""
         if not self.is_active or not self._times:
             return False
         self._until_full -= 1
@@ -187,21 +186,17 @@ class Engine:
         self._create_resources()
 
     def restart_if_ended(self) -> None:
-        """Restart the emulator from its file, if the emulator ended because its disk was full."""
         if self._disk and self._disk.has_ended:
             self._emulator = self._server.emulator = _LateEmulator(self._disk.start(), self._late)
             self._create_resources()
 
     def next_message(self, queue: str) -> float | None:
-        """Return the Unix time at which a queue's next message can be received, or ``None`` if the queue is empty."""
         return next_visible(self._emulator.sqs.queue(queue))
 
     def count_receivable(self, queue: str) -> int:
-        """Return the number of messages of a queue that can be received now."""
         return self._emulator.sqs.queue(queue).count()[0]
 
     def freeze(self, seconds: float) -> None:
-        """Suspend the process of the DynamoDB engine for some seconds."""
         assert self._dynamodb is not None
         os.killpg(self._dynamodb.process_group, signal.SIGSTOP)
         try:

@@ -13,7 +13,6 @@ OPTIONS = ("--seed", "2026", "--deliveries", "8", "--backlog", "12", "--kills", 
 
 
 def start_run(folder: Path) -> subprocess.Popen[str]:
-    """Start a run in a separate process, in which the emulator uses simulated time."""
     command = [sys.executable, "-m", "tests.chaos", *OPTIONS, "--folder", str(folder)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 

@@ -50,8 +50,6 @@ class TppCall:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The clients' events secrets by URL path, and the TPP calls in order."""
-
     events_secrets: Mapping[str, str]
     calls: Sequence[TppCall]
 
@@ -79,8 +77,6 @@ class Preparation:
 
 
 class TrafficBuilder:
-    """Creates the clients, calls and backlog of a preparation."""
-
     def __init__(self, preparation: Preparation, causeway: Causeway) -> None:
         self._preparation = preparation
         self._causeway = causeway
@@ -108,7 +104,6 @@ class TrafficBuilder:
         return created.client
 
     def _event(self, number: int) -> None:
-        """Record and queue an event with a unique text."""
         hub = self._causeway.hub
         recorded = hub.openbanking.tpp_events.record(self._clients[0], "test", TestEvent(message=f"event {number}"))
         hub.store.transact(recorded.operations)
@@ -152,7 +147,6 @@ class TrafficBuilder:
         return {"prefer": "respond-async", "x-request-id": request_id}
 
     def _bearer(self, client: Any, version: int) -> str:
-        """Return a bearer token of a consent that permits many uses."""
         key = client.client_id, version
         if key not in self._bearers:
             self._bearers[key] = self._tokens(client, version, scopes=SCOPES[version])
@@ -165,7 +159,6 @@ class TrafficBuilder:
 
 
 def add_bank(hub: Hub, version: int, url: str) -> Bank:
-    """Register a bank with a protocol version at a URL."""
     key = signatures.load_private_key(signatures.generate_private_pem())
     bic, country = {1: ("ALPHGB21", "GB"), 2: ("BETADEF1", "DE")}[version]
     new = NewBank(
@@ -182,5 +175,4 @@ def add_bank(hub: Hub, version: int, url: str) -> Bank:
 
 
 def consent_of(bearer: str) -> str:
-    """Return the consent id of a bearer token."""
     return bearer.partition("~")[0]

@@ -86,12 +86,10 @@ class Verdict:
                 yield f"{record.topic} {record.delivery_id} is called delivered, and no receiver has it"
 
     def _few_resent(self) -> Iterator[str]:
-        """Check that operators have to resend only a small number of notices."""
         if self._observed.resent > _MOST_RESENT:
             yield f"{self._observed.resent} notices failed and had to be sent again by hand"
 
     def _notices_complete(self) -> Iterator[str]:
-        """Check that each revocation is reported once to the TPP and once to the bank."""
         counts = Counter((record.consent_id, record.topic) for record in self.notices)
         for consent_id in self._observed.revoked:
             for topic in _TOPICS_OF_REVOKED:
@@ -122,7 +120,6 @@ class Verdict:
                 yield f"{reference} was accepted more than once: {ids}"
 
     def _outcomes_true(self) -> Iterator[str]:
-        """Check that the outcome that a TPP fetches for its accepted call is correct."""
         at_banks = {call.subject: call for call in self.orders}
         for each in self._observed.accepted:
             status, body = each.outcome

@@ -131,7 +131,6 @@ class Worker:
         self.kills: Counter[str] = Counter()
 
     def carry_out(self, job: Job) -> Outcome:
-        """Run a job in the worker process. After a kill, the next job runs in a new process."""
         if self._process is None:
             self._start(job.now)
         try:
@@ -223,8 +222,6 @@ class Boundaries:
 
 
 class _Jobs:
-    """Runs the jobs of a worker process; the results can be pickled."""
-
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
         self._hub = bootstrap.Hub(Settings.from_environment(os.environ), clock)
@@ -269,7 +266,6 @@ class _Jobs:
         return preparation.carry_out(self._hub)
 
     def resend(self, _: None) -> int:
-        """Resend failed notices, as an operator does."""
         journal: Journal = self._hub.delivery.make(Journal, clock=self._clock)
         return journal.resend_failed(0)
 
@@ -296,7 +292,6 @@ class _Jobs:
 
 
 def run_worker(connection: Connection, plan: Plan) -> None:
-    """Run jobs in this process until the process is killed or the connection is closed."""
     os.environ.update(plan.environment)
     log = os.open(plan.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.dup2(log, 1)
@@ -344,6 +339,5 @@ def simulate_time_limits(clock: ManualClock) -> None:
 
 
 def kind_of(path: str) -> str:
-    """Return the kind of a call to a receiver, given the URL path."""
     kinds = {"events": "event", "revoke_token": "revocation", "payment": "payment"}
     return next((kind for part, kind in kinds.items() if part in path), "question")

@@ -47,7 +47,6 @@ def recorded(causeway: Causeway) -> str:
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable the random jitter of retry delays."""
     monkeypatch.setattr("chalicelib.delivery.delivery_plan.random.uniform", lambda low, high: 1.0)
 
 
@@ -88,7 +87,6 @@ class Receiver:
 
 
 def worker_for(causeway: Causeway, receiver: Receiver) -> Worker:
-    """Return a worker that sends all deliveries to ``receiver``."""
     hub, senders = causeway.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
     worker: Worker = hub.delivery.make(Worker, dead=dead, senders=senders)
@@ -103,7 +101,6 @@ def unrecorded_delivery(causeway: Causeway, kind: str = "event", **members: Any)
 
 
 def record_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """Record a delivery. Return the id of the delivery."""
     delivery = unrecorded_delivery(causeway, kind, **members)
     causeway.hub.store.transact(delivery.operations)
     return delivery.delivery_ids[0]
@@ -142,7 +139,6 @@ def failure(reason: str = "it answered with status 503", **members: Any) -> Unde
 
 
 def recording_send_all(batches: list[Any]) -> Callable[[Queue, Any], list[str]]:
-    """Return a replacement of ``send_all`` that records the bodies instead of sending them. Every call succeeds."""
 
     def send_all(queue: Queue, bodies: Any) -> list[str]:
         batches.append(bodies)

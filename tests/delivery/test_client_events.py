@@ -33,7 +33,6 @@ CLIENT = "a-client"
 
 
 def made_up(number: int, created_at: int, kind: str = "event", state: State = "delivered", topic: str = "test") -> Item:
-    """Return the stored item of a synthetic delivery. The delivery id is derived from ``number``."""
     names = Delivery.__dataclass_fields__
     members: dict[str, Any] = dict.fromkeys(names) | {
         "delivery_id": f"{number:022x}",
@@ -84,7 +83,6 @@ class MadeUpStore(Store):
 
 
 def event_log(store: Store, causeway: Any) -> EventLog:
-    """Return an event log that uses ``store``, and the vault, the keys and the clock of ``causeway``."""
     return EventLog(store, causeway.hub.vault, causeway.hub.keyring, causeway.clock)
 
 
@@ -100,7 +98,6 @@ def ids(entries: Sequence[ClientEntry]) -> list[str]:
 
 
 def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
-    """Return the ids of the entries on all pages."""
     found: list[str] = []
     while True:
         page = events.page(search)

@@ -36,7 +36,6 @@ FOREVER = 2**40
 
 
 def found(causeway: Causeway, index: ShardedIndex, owner: str = "", until: int = FOREVER) -> set[str]:
-    """Return the deliveries in an index."""
     return {row["delivery_id"] for row in index.rows(causeway.hub.store, owner=owner, until=until)}
 
 

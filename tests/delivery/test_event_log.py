@@ -53,7 +53,6 @@ class Reader:
         return page
 
     def read(self) -> list[str]:
-        """Read all available events. Return the ids of the events."""
         before = len(self.got)
         while self.page().has_more:
             pass
@@ -61,7 +60,6 @@ class Reader:
 
 
 def write(causeway: Causeway, at: float | None = None, receiver: str = RECEIVER) -> str:
-    """Write an event with the recording time ``at``, by default the current time. Return the id of the event."""
     moment = milliseconds(causeway.clock) if at is None else int(at * 1000)
     event_id, put = causeway.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
     causeway.hub.store.transact([put])

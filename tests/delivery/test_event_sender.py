@@ -17,7 +17,6 @@ NOW = int(START.timestamp())
 
 
 def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
-    """Send an event to a receiver that returns the given response. Return the outcome."""
     causeway.receiver.answers = [answer]
     dispatch = Dispatch(causeway.delivery(record_delivery(causeway)), "{}")
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)

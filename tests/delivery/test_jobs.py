@@ -30,8 +30,6 @@ def deliver(*bodies: str) -> Any:
 
 
 class Scripted:
-    """A fake worker that runs a scripted action when a delivery from a given list is attempted."""
-
     def __init__(self, **attempts: Callable[[], object]) -> None:
         self.attempts = attempts
         self.made: list[str] = []
@@ -48,7 +46,6 @@ def unreachable() -> None:
 
 @pytest.fixture(autouse=True)
 def at_work(causeway: Causeway, worker: Worker) -> None:
-    """Replace the worker of the Lambda functions with a worker for the scripted receiver."""
     causeway.hub.delivery.__dict__["worker"] = worker
 
 

@@ -36,7 +36,6 @@ def journal(causeway: Causeway) -> Journal:
 
 
 def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any) -> str:
-    """Create a delivery in the state delivered or failed. Return the id of the delivery."""
     failures: list[Exception] = [failure(final=True)] if state == "failed" else []
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=failures, last_words=StoredAnswer(502, "{}"))).attempt(delivery_id)
@@ -44,7 +43,6 @@ def ended(causeway: Causeway, state: State, kind: str = "event", **members: Any)
 
 
 def attempted(causeway: Causeway, delivery_id: str) -> None:
-    """Start an attempt that the worker never finishes."""
     begin_attempt(worker_for(causeway, Receiver()), delivery_id)
 
 
@@ -351,7 +349,6 @@ def test_a_resend_queues_no_more_messages_than_the_backlog_limit(
 
 
 def waiting_delivery(causeway: Causeway, kind: str = "event", **members: Any) -> str:
-    """Create a delivery that waits for a retry after a failed first attempt. Return the id of the delivery."""
     delivery_id = record_delivery(causeway, kind, **members)
     worker_for(causeway, Receiver(failures=[failure()])).attempt(delivery_id)
     return delivery_id

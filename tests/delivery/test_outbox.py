@@ -27,7 +27,6 @@ FAILURES = [
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Record each single message with its delay instead of sending the message."""
     messages: list[tuple[str, int]] = []
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: messages.append((body, delay)))
     return messages

@@ -56,7 +56,6 @@ class MemoryStore(Store):
         return [self._items.get(_place(key)) for _, key in keys]
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
-        """Return the rows of an index between two times in a single page."""
         self.calls += 1
         between = which.get("between")
         assert between is not None
@@ -176,13 +175,11 @@ class Simulation:
 
     @property
     def now(self) -> float:
-        """Return the seconds since the start."""
         return self._clock.monotonic() - START.timestamp()
 
     def record(self, count: int, *names: str) -> None:
-        """Record and queue ``count`` deliveries to each receiver, alternating between the receivers.
-
-        If receivers are named, use only these receivers.
+        """Record and queue ``count`` deliveries to each receiver (only to ``names``, if given), alternating between the
+        receivers.
         """
         for name in list(names or self._seconds) * count:
             made = self._outbox.record("event", "", receiver=name)
@@ -190,7 +187,6 @@ class Simulation:
             self._outbox.queue(made.delivery_ids)
 
     def run(self, seconds: float) -> None:
-        """Process all simulated events until the time ``seconds``."""
         while self._events and self._events[0][0] <= seconds:
             moment, _, event = heapq.heappop(self._events)
             self._clock.advance(moment - self.now)
@@ -200,7 +196,6 @@ class Simulation:
         return self.arrived[name].total()
 
     def pace(self, name: str) -> list[int]:
-        """Return the number of deliveries of a receiver in every second until the last delivery."""
         return [self.arrived[name][second] for second in range(max(self.arrived[name], default=-1) + 1)]
 
     # -- inside
@@ -266,7 +261,7 @@ class _NoMetrics:
 
 _NO_METRICS: Any = _NoMetrics()
 _NO_VAULT: Any = None
-"""A missing vault, because simulated deliveries have no bodies."""
+"""Simulated deliveries have no bodies, so they need no vault."""
 
 
 GOOD, SLOW, DEAD = "good", "slow", "dead-{}"

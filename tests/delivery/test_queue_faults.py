@@ -99,7 +99,6 @@ def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def empty(causeway: Causeway, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the queue messages of other tests."""
     PLAYED.add(request.node.name)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0)
     for queue in ("deliveries", "deliveries-dead"):
@@ -129,7 +128,6 @@ def due(causeway: Causeway) -> set[str]:
 
 
 def swept(causeway: Causeway) -> list[str]:
-    """Advance the clock by two minutes and run the sweeper. Return all messages of the queue."""
     causeway.clock.advance(SWEEP_WAITS[0])
     causeway.hub.delivery.call(sweep)
     return causeway.queued()

@@ -15,18 +15,15 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def name() -> str:
-    """Return the name of a receiver without earlier deliveries."""
     return f"bank#{new_id()}"
 
 
 @pytest.fixture
 def without_sleep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the pauses of waits for a slot."""
     monkeypatch.setattr(causeway.hub.store, "pause", lambda seconds: None)
 
 
 def fill(causeway: Causeway, worker: Worker, name: str) -> None:
-    """Start one attempt for each slot of the receiver."""
     for _ in range(SLOTS):
         begin_attempt(worker, record_delivery(causeway, receiver=name))
 

@@ -39,7 +39,6 @@ pytestmark = pytest.mark.dynamodb
 
 @pytest.fixture
 def sweep(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Return a function that runs a sweep and returns the ids of the queued deliveries in order."""
     batches: list[Sequence[str]] = []
     monkeypatch.setattr(Queue, "send_all", recording_send_all(batches))
     monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: None)
@@ -67,7 +66,6 @@ def test_an_unqueued_event_is_queued_two_minutes_after_its_due_time(
 
 
 def sweeps_by_minute(causeway: Causeway, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
-    """Return the minutes, counted from now, in which a sweep queues the delivery. No worker attempts the delivery."""
     queued = []
     for minute in range(minutes):
         if delivery_id in sweep():
@@ -320,7 +318,6 @@ def test_the_next_sweep_queues_the_deliveries_of_a_sweep_with_a_storage_failure(
 
 @pytest.fixture
 def taken() -> list[str]:
-    """Return the list to which the second sweeper adds its messages."""
     return []
 
 

@@ -15,13 +15,11 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def done() -> list[str]:
-    """Return the details of the executed tasks."""
     return []
 
 
 @pytest.fixture
 def tasks(causeway: Causeway, done: list[str]) -> Tasks:
-    """Create tasks of two kinds in the delivery queue."""
     causeway.queued()
     handlers: dict[str, Callable[[str], Any]] = {"note": done.append, "other": done.append}
     return Tasks(causeway.hub.vault, causeway.hub.delivery.queue, lambda: handlers)

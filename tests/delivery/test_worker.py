@@ -23,20 +23,17 @@ pytestmark = pytest.mark.dynamodb
 
 
 def wait(causeway: Causeway, delivery_id: str) -> None:
-    """Advance the clock to the time of the delivery's next attempt."""
     due_at = causeway.delivery(delivery_id).due_at
     assert due_at is not None
     causeway.clock.advance(max(0, due_at - causeway.clock.time()))
 
 
 def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
-    """Set the HTTP exchange that a delivery attempt records."""
     captured = context.captured()
     captured.sent, captured.received, captured.beginning = sent, received, body
 
 
 def replies(causeway: Causeway, delivery_id: str) -> list[str]:
-    """Return the stored responses of the receiver, oldest first."""
     names = [entry["reply"] for entry in causeway.delivery(delivery_id).history if "reply" in entry]
     stored = causeway.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
     return [stored[name] for name in names]
@@ -835,7 +832,6 @@ def test_the_outcome_of_an_attempt_is_written_despite_a_dead_letter_queue_failur
 
 @pytest.fixture(params=[Conflict, Throttled])
 def busy(request: pytest.FixtureRequest) -> Busy:
-    """Return the storage error for too many concurrent writes to an item."""
     error: Busy = request.param("others want it")
     return error
 

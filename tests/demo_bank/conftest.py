@@ -12,7 +12,6 @@ from tests.demo_bank.single_bank import SingleBank
 
 @pytest.fixture
 def outside() -> Iterator[responses.RequestsMock]:
-    """Intercept the banks' HTTP calls."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         yield mock
 
@@ -21,7 +20,6 @@ def outside() -> Iterator[responses.RequestsMock]:
 def install_bank(
     resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[BankName], SingleBank]:
-    """Return a function that creates a bank and binds the routes to the bank."""
 
     def install(name: BankName) -> SingleBank:
         bank = SingleBank(name, outside)
@@ -43,5 +41,4 @@ def two(install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
 
 @pytest.fixture(params=["one", "two"])
 def bank(request: pytest.FixtureRequest, install_bank: Callable[[BankName], SingleBank]) -> SingleBank:
-    """Install one of the two demonstration banks. Each test runs once per bank."""
     return install_bank(request.param)

@@ -50,7 +50,6 @@ class Wires(Outbound):
 
 @contextmanager
 def connect_banks(causeway: Causeway) -> Iterator[Causeway]:
-    """Install all demonstration banks, and connect them to the service in both directions."""
     kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
     causeway.hub.secrets.put(causeway.hub.settings.demo_banks_secret, kept)
     with wire_banks(causeway):
@@ -84,8 +83,6 @@ def wire_banks(causeway: Causeway) -> Iterator[None]:
 
 
 class Psu:
-    """A customer who uses a bank's pages."""
-
     def __init__(self, causeway: Causeway, bank: str, customer: str = "") -> None:
         self._causeway = causeway
         self._base = f"/demo-bank/{bank}"
@@ -110,7 +107,6 @@ class Psu:
         return self._causeway.call("GET", answer.headers["location"], headers={"cookie": self._cookie}).text
 
     def pay(self, url: str) -> dict[str, str]:
-        """Confirm a payment. Return the query of the callback to the TPP."""
         secret, customer = urlsplit(url).path.rpartition("/")[2], self._customer
         signed_in = self.post("/payment/sign-in", payment=secret, username=customer, password=f"sandbox-{customer}")
         self._cookie = signed_in.headers["set-cookie"].partition(";")[0]
@@ -124,7 +120,6 @@ class Psu:
         return query_of(answer.headers["location"])
 
     def approve(self, url: str, count: int = 2) -> str:
-        """Approve a consent. Return the callback URL."""
         self.arrive(url)
         page = self.look(self.post("/sign-in", username=self._customer, password=f"sandbox-{self._customer}"))
         accounts = re.findall(r'name="account" value="([^"]+)"', page)[:count]

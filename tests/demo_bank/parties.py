@@ -31,13 +31,10 @@ BANK_PEMS = {name: signatures.generate_private_pem() for name in BY_NAME}
 OTHER_KEY = signatures.load_private_key(BANK_PEMS["one"])
 
 SCOPES: Mapping[int, list[str]] = {1: ["account.list", "account.details"], 2: ["accounts"]}
-"""The scopes for account access, by protocol version."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An HTTP response."""
-
     status: int
     headers: Mapping[str, str]
     text: str
@@ -153,7 +150,6 @@ class Browser:
         return self.submit("/choose", fields=[("account", account) for account in self.offered()[:count]])
 
     def offered(self) -> list[str]:
-        """Return the accounts that the current page offers for selection."""
         return _Page(self.page.text).checkboxes
 
     def key_code(self) -> str:
@@ -200,8 +196,6 @@ class Browser:
 
 
 class _Page(HTMLParser):
-    """A parser for the addresses and hidden fields of a page's forms, and for the values of checkboxes."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.forms: list[tuple[str, list[tuple[str, str]]]] = []

@@ -38,7 +38,6 @@ INSTANT = {"one": "FPS", "two": "SCTI"}
 SLOW = {"one": "BACS", "two": "SCT"}
 CURRENCY = {"one": "GBP", "two": "EUR"}
 PAID = Decimal("12.50")
-"""The default amount of a single payment."""
 SINGLE = {"one": "/payment_initiation", "two": "/v2_payment_single"}
 BULK = {"one": "/bulk_payment_initiation", "two": "/v2_payment_bulk"}
 DIRECT = {"one": "/direct_payment_initiation", "two": "/v2_payment_direct_single"}
@@ -67,7 +66,6 @@ class SingleBank:
 
     @property
     def customer(self) -> str:
-        """Return the customer who gives consents and makes payments by default."""
         return CUSTOMER[self.profile.name]
 
     @property
@@ -76,7 +74,6 @@ class SingleBank:
 
     @property
     def single_path(self) -> str:
-        """Return the webhook path for single payments."""
         return SINGLE[self.profile.name]
 
     @property
@@ -84,12 +81,10 @@ class SingleBank:
         return self.profile.domain(self.settings.public_url)
 
     def request_url(self, **parameters: str) -> str:
-        """Return an OAuth2 authorization URL in the format of the service."""
         query = {"response_type": "code", "client_id": "c", "redirect_uri": CALLBACK, "state": "x +&é%"} | parameters
         return f"{self.profile.authorization_url(self.settings.public_url)}?{urlencode(query)}"
 
     def call(self, method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """Pass an HTTP request to the function in the format of API Gateway."""
         parts = urlsplit(url)
         target = parts.path + (f"?{parts.query}" if parts.query else "")
         gateway = LocalGateway(self.app, Config())
@@ -152,7 +147,6 @@ class SingleBank:
         return CUSTOMERS[name][customer or self.customer].accounts[position]
 
     def token(self, customer: str = "", **options: Any) -> str:
-        """Store a consent for all scopes. Return the token of the consent."""
         return self.approve(customer or self.customer, scopes=list(self.profile.protocol.scopes), **options)
 
     def single(self, amount: Any = "12.50", *, sender: bool = True, **members: Any) -> dict[str, Any]:
@@ -182,7 +176,6 @@ class SingleBank:
         return body | ({"debtor_account": {"iban": self.account().iban}} if sender else {}) | members
 
     def bulk(self, amounts: list[str], **members: Any) -> dict[str, Any]:
-        """Return a bulk payment to a single receiver."""
         items = [self.single(amount, sender=False, **members) for amount in amounts]
         total = sum(map(Decimal, amounts))
         dropped = ("callback_url",) if self.profile.version == 1 else ("callback_url", "payment_scheme")
@@ -215,7 +208,6 @@ class SingleBank:
         return self.ask(self.single_path, self.single(**options), given or self.token())
 
     def at_confirmation(self, answer: Any, customer: str = "") -> Browser:
-        """Return a browser that displays the page for the key code."""
         browser = self.browser()
         browser.open(answer["confirmation_url"])
         browser.pay_as(customer or self.customer)
@@ -223,7 +215,6 @@ class SingleBank:
         return browser
 
     def pay(self, given: str | None = None, **options: Any) -> dict[str, str]:
-        """Initiate and confirm a single payment. Return the query of the callback."""
         return outcome(self.at_confirmation(self.initiate(given, **options)).pay())
 
     def either(self, first: Any, second: Any) -> Any:
@@ -231,13 +222,11 @@ class SingleBank:
         return first if self.profile.version == 1 else second
 
     def payment_status(self, payment_id: str, given: str) -> Any:
-        """Request a payment's status from the bank."""
         if self.profile.version == 1:
             return self.ask("/account_payment", {"payment_id": payment_id}, given)["payment"]["status"]
         return self.ask("/v2_payment_single_status", {"payment_id": payment_id}, given)["transaction_status"]
 
     def reported_statuses(self) -> list[Any]:
-        """Return the statuses reported to the hub, in order."""
         member = "payment_status" if self.profile.version == 1 else "paymentStatus"
         return [body[member] for _, body, _ in self.hub.received("/payments/status")]
 
@@ -277,7 +266,6 @@ class SingleBank:
             asked["page_key"] = answer["page_key"]
 
     def sums(self, given: str, whose: CustomerAccount | None = None) -> tuple[Decimal, Decimal]:
-        """Return the sum of the booked transactions, and the sum of all transactions."""
         rows = self.history(given, whose)
         booked = (amount for _, is_booked, amount in rows if is_booked)
         return sum(booked, Decimal()), sum((amount for _, _, amount in rows), Decimal())
@@ -290,7 +278,6 @@ def outcome(reply: Reply) -> dict[str, str]:
 
 
 def code(reply: Reply) -> tuple[int, Any]:
-    """Return the HTTP status and the code of an error response."""
     return reply.status, reply.body.get("error_code", reply.body.get("code"))
 
 
@@ -300,7 +287,6 @@ def _client() -> Any:
 
 
 def _host() -> runtime.Services:
-    """Return the bank that a test has installed."""
     return bootstrap.hub()
 
 

@@ -9,7 +9,6 @@ FUNDS = {"one": "/funds_confirmations", "two": "/v2_funds_confirmations"}
 
 
 def has_funds(bank: SingleBank, given: str, amount: object, currency: str = "") -> Any:
-    """Return the bank's funds confirmation for the customer's first account."""
     name = bank.profile.name
     asked = {
         "account": {"iban": bank.account().iban},

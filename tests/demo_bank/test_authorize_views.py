@@ -21,7 +21,6 @@ def customer(bank: SingleBank) -> str:
 
 
 def cancelled(bank: SingleBank, reply: Reply) -> str:
-    """Return the reason in the query of the redirect to the cancel address."""
     assert reply.status == 303
     assert reply.location.startswith(f"{bank.settings.bank_api_url}/bank/cancel/cancel-secret?")
     assert query_of(reply.location)["error"] == "access_denied"

@@ -10,7 +10,6 @@ from tests.demo_bank.single_bank import SingleBank
 
 
 def expired(bank: SingleBank, count: int) -> list[str]:
-    """Create payments that have passed their confirmation deadline. Return the ids of the payments."""
     given = bank.token()
     ids = [bank.initiate(given)["payment_id"] for _ in range(count)]
     bank.clock.advance(orders.CONFIRM_SECONDS)

@@ -34,14 +34,12 @@ def works(bank: SingleBank, token: str) -> bool:
 
 
 def record(page: Reply) -> str:
-    """Return the id of the newest active consent on the page."""
     found = re.search(r'/consents\?revoke=([^"]+)"', page.text)
     assert found is not None
     return unquote(found[1])
 
 
 def revoke(browser: Browser) -> Reply:
-    """Revoke the newest consent, and confirm the revocation."""
     browser.open(f"{browser.bank.domain}/consents?{urlencode({'revoke': record(browser.page)})}")
     assert "Revoke this consent?" in browser.page.text
     return browser.submit("/consents/revoke")
@@ -88,7 +86,6 @@ def test_a_customer_sees_only_their_own_consents(bank: SingleBank) -> None:
 
 
 def last_used(page: Reply) -> str:
-    """Return the displayed last use of the newest consent."""
     found = re.search(r"<dt>Last used</dt><dd>([^<]*)</dd>", page.text)
     assert found is not None
     return found[1]

@@ -18,14 +18,12 @@ def told(bank: SingleBank) -> list[Any]:
 
 
 def consent(bank: SingleBank, seconds: float) -> None:
-    """Confirm a consent ``seconds`` seconds after its request."""
     browser = bank.browser().at_confirmation("lena")
     bank.clock.advance(seconds)
     assert browser.confirm().status == 303
 
 
 def payment(bank: SingleBank, seconds: float) -> None:
-    """Confirm a payment ``seconds`` seconds after its initiation."""
     answer = bank.initiate(bank.token())
     bank.clock.advance(seconds)
     assert bank.at_confirmation(answer).pay().status == 303

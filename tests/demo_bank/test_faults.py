@@ -45,12 +45,10 @@ def either(bank: str, first: Any, second: Any) -> Any:
 
 
 def expected(bank: str, fault: str) -> str:
-    """Return the error details that the fault is expected to cause."""
     return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
 
 
 def bearer_of(causeway: Causeway, bank: str, fault: str, count: int = 2) -> str:
-    """Request a consent for all scopes. Return its access token."""
     return str(tokens_of(causeway, bank, fault, count)["access_token"])
 
 
@@ -334,7 +332,6 @@ def test_the_bank_revokes_a_consent_after_a_day_and_the_tpp_receives_an_event(co
 
 
 def deliver_events(causeway: Causeway) -> list[Any]:
-    """Deliver the pending events. Return the events that the TPP's receiver got."""
     received: list[Any] = []
     bank_wires = wires(causeway)
 

@@ -29,7 +29,6 @@ SALARY = recurring_rule("month", "900.000", day=25)
 
 @pytest.fixture(autouse=True)
 def noor(bank: SingleBank) -> CustomerAccount:
-    """Load a customer with accounts in dinars, yen and the bank's default currency. Return the first account."""
     own = account("61000003", currency=bank.currency, balance="100.00")
     kuwaiti = account(transactions=LISTED, rules=[SALARY])
     yen = account("61000002", currency="JPY", balance="250000")
@@ -57,7 +56,6 @@ def balances(bank: SingleBank, given: str, of: CustomerAccount) -> list[str]:
 
 
 def transactions(bank: SingleBank, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
-    """Return the amount of each transaction as a string, and whether the transaction is pending."""
     asked: Content = {"account_id": of.account_id}
     if bank.profile.version == 1:
         found = bank.ask("/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
@@ -299,7 +297,6 @@ def test_a_consent_without_existing_accounts_cannot_pay(bank: SingleBank) -> Non
 
 
 def paying(bank: SingleBank) -> Any:
-    """Return a payment from the customer's own account."""
     own = accounts(bank)[2]
     sender = {"sender_iban": own.iban} if bank.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
     return bank.ask(bank.single_path, bank.single(sender=False) | sender, bank.token("noor"))

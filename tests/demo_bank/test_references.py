@@ -95,6 +95,5 @@ def test_the_pending_test_reference_reserves_the_amount_of_a_pending_payment_for
 
 
 def reserved(bank: SingleBank) -> Decimal:
-    """Return the sum of the generated transactions that are pending on the current day."""
     pending = generate_statement(bank.account(), bank.clock.now().date()).pending
     return decimal_amount(sum(entry.amount for entry in pending), bank.account().currency)

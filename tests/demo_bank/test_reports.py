@@ -23,7 +23,6 @@ def test_status_reports_are_signed_and_use_the_members_of_the_bank_version(bank:
 
 
 def sent(bank: SingleBank) -> list[tuple[str, str]]:
-    """Return the body and the request id of every report that was sent."""
     return [(str(body), headers["X-Request-Id"]) for _, body, headers in bank.hub.received("/payments/status")]
 
 

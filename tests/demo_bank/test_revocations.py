@@ -21,7 +21,6 @@ GONE = requests.ConnectionError("gone")
 def bank(
     request: pytest.FixtureRequest, resources: None, outside: responses.RequestsMock, monkeypatch: pytest.MonkeyPatch
 ) -> SingleBank:
-    """Install a fault bank. Each test runs with every fault bank."""
     bank = SingleBank(request.param, outside)
     monkeypatch.setattr(bootstrap, "hub", lambda: bank)
     return bank

@@ -19,7 +19,6 @@ BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
 
 @pytest.fixture
 def opened(causeway: Causeway) -> Iterator[Causeway]:
-    """Register the demonstration banks at a service, and remove them afterwards."""
     name = causeway.hub.settings.demo_banks_secret
     causeway.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
     install(causeway.hub, causeway.hub.openbanking.banks)

@@ -28,7 +28,6 @@ def approved(bank: SingleBank, accounts: int = 99) -> str:
 
 
 def code_of(reply: Reply) -> Any:
-    """Check the format of an error response, and return its code."""
     if "error_code" in reply.body:
         assert set(reply.body) == {"status", "error_code", "message"}
         assert reply.body["status"] == "error"

@@ -28,7 +28,6 @@ each_bank = pytest.mark.parametrize("bank", ["one", "two"])
 
 @pytest.fixture
 def connected(causeway: Causeway) -> Iterator[Causeway]:
-    """Connect the service and both demonstration banks in both directions."""
     with connect_banks(causeway):
         yield causeway
 

@@ -19,7 +19,6 @@ _THREADS = 8
 
 
 def _read(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> FaultResult:
-    """Read accounts with a consent of the customer who triggers the fault. Return the response and the access token."""
     access_token = bearer(tpp, bank, fault)
     return {"answer": tpp.call("GET", "/tpp/accounts", bearer=access_token), "bearer": access_token}
 
@@ -65,14 +64,12 @@ ReadFault = Callable[[str], tuple[int, FaultResult]]
 
 
 def details(answer: Any) -> str:
-    """Return the error details of a call to which the bank did not respond correctly."""
     assert answer.status_code == 502, answer.text
     return str(answer.json()["additionalErrors"][0]["details"])
 
 
 @contextmanager
 def running_faults(stack: Mapping[str, Any]) -> Iterator[FaultResults]:
-    """Run the calls that test each fault in parallel. Yield their results."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -92,32 +89,27 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def fault_results(shared_stack: dict[str, Any]) -> Iterator[FaultResults]:
-    """Return the results of all faults. The calls run in parallel."""
     with running_faults(shared_stack) as results:
         yield results
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
 def read_fault(request: pytest.FixtureRequest, fault_results: FaultResults) -> ReadFault:
-    """Return a function that returns the version of a fault bank and the result of a fault at that bank."""
     return lambda fault: (request.param, fault_results[fault, request.param].result())
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
 def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    """Return one of the demonstration banks."""
     return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
 
 
 @pytest.fixture
 def journey(bank: dict[str, Any], tpp: Tpp) -> Journey:
-    """Return a PSU's approval at a demonstration bank, with an authorization code that has not been redeemed."""
     return tpp.journey(bank)
 
 
 @pytest.fixture
 def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
-    """Create a client with a secret."""
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     assert made.secret is not None
     return {"client_id": made.client.client_id, "client_secret": made.secret}
@@ -125,7 +117,6 @@ def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def lasting_operator(stack: dict[str, Any]) -> Iterator[bootstrap.Hub]:
-    """Return the ``operator`` fixture in module scope."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)

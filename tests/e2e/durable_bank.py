@@ -57,8 +57,7 @@ def open_file(file: Path) -> sqlite3.Connection:
 
 
 class SqliteStorage:
-    """A durable storage in a SQLite file. After each write, the storage calls ``after`` with the name of the step, for
-    example
+    """A durable storage in a SQLite file. After each write, it calls ``after`` with the name of the step, such as
     ``add-call``.
     """
 
@@ -106,7 +105,6 @@ class SqliteStorage:
 
 
 def books(file: Path, what: str) -> list[str]:
-    """Return the lines of one kind from a bank's books."""
     with closing(open_file(file)) as connection:
         return read_books(connection, what)
 

@@ -36,8 +36,6 @@ def send(method: str, url: str, **options: Any) -> requests.Response:
 
 @dataclass(frozen=True)
 class Journey:
-    """An approved authorization: the bank, the code, and the callback address that contains the code."""
-
     bank: Mapping[str, Any]
     code: str
     callback: str
@@ -59,7 +57,6 @@ class Tpp:
         return send(method, self.base + path, json=body, headers=headers)
 
     def send_form(self, path: str, form: Mapping[str, str]) -> requests.Response:
-        """Send a request with a form as the body."""
         return send("POST", self.base + path, data=form, headers={"X-Api-Key": self.client_id})
 
     def later(
@@ -78,12 +75,10 @@ class Tpp:
         return wait_for(look, f"nothing came of {method} {path}")
 
     def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of a payment that requires no consent."""
         currency, back = "GBP" if bank["api_version"] == 1 else "EUR", f"{self.base}/payments/callback"
         return payment_orders(bank["api_version"], bank["bic"], "unused", currency, back).direct.to_json()
 
     def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
-        """Request a PSU's approval of ``scopes``, or of the default scopes if ``scopes`` is not given."""
         scopes = list(scopes or SCOPES[bank["api_version"]])
         asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": scopes}).json()
         callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
@@ -97,8 +92,6 @@ class Tpp:
 
 
 class TppWithSecret(Tpp):
-    """A client that authenticates with its secret in calls without an access token."""
-
     def __init__(self, base: str, client_id: str, secret: str, callback: str) -> None:
         super().__init__(base, client_id, callback)
         self._basic = basic(client_id, secret)
@@ -111,14 +104,11 @@ class TppWithSecret(Tpp):
 
 
 def at_once(count: int, call: Callable[[], T]) -> list[T]:
-    """Make ``count`` parallel calls. Return their results."""
     with ThreadPoolExecutor(count) as pool:
         return [future.result() for future in [pool.submit(call) for _ in range(count)]]
 
 
 class ProgrammeManager:
-    """A caller of the card API with all permissions."""
-
     def __init__(self, stack: Mapping[str, Any]) -> None:
         self._base = stack["base_url"]
         self._credentials = stack["programme"]["credentials"]["full"]
@@ -164,7 +154,6 @@ class WebBrowser:
 
 
 def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
-    """Request a consent of this customer for all scopes and accounts. Return its access token."""
     asked = tpp.call(
         "POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": list(VERSIONS[bank["api_version"]].scopes)}
     )
@@ -175,9 +164,6 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
 
 
 def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
-    """Initiate a payment that settles after 20 seconds, from an account that the customer chooses. Return the
-    response.
-    """
     order = tpp.direct_payment(bank)
     del order["bic"]
     order["payment_scheme"] = "BACS" if bank["api_version"] == 1 else "SCT"
@@ -185,7 +171,6 @@ def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
 
 
 def pay(tpp: Tpp, confirmation_url: str, customer: str) -> dict[str, str]:
-    """Confirm a payment. Return the query of the callback."""
     back = confirm_payment(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
     return {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
 

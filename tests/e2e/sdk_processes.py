@@ -74,7 +74,6 @@ class DurableBank:
             return False
 
     def kill(self) -> None:
-        """Kill the process without cleanup, like a power failure."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(PATIENCE_SECONDS)
@@ -117,12 +116,10 @@ class DurableBank:
         return answer.headers.get("Location", "")
 
     def decide(self, url: str, decision: str = "yes") -> str:
-        """Open a page and send the customer's decision. Retry until the bank accepts the decision."""
         page = self.open(url)
         return wait_for(lambda: self.click(page, decision), "the bank takes no decision")
 
     def end_consent(self, consent_id: str) -> None:
-        """Revoke one of several consents on the page of the bank."""
         self.click(self.open(f"{self.url}/consents"), consent_id)
 
 
@@ -156,7 +153,6 @@ def durable_bank(
 
 
 def consent_at(bank: DurableBank, tpp: sdk.Tpp, scopes: Sequence[str] = ()) -> sdk.Consent:
-    """Request a consent of the bank's customer for all scopes."""
     wanted: Any = list(scopes or SCOPES[bank.version])
     asked = tpp.authorize(bic=bank.bic, scopes=wanted)
     back = bank.decide(asked.redirect_url)
@@ -189,7 +185,6 @@ class ForwardReceiver(ThreadingHTTPServer):
         return [event_id for event_id, _, _ in self.received]
 
     def verified(self, secret: str) -> list[Any]:
-        """Verify the signatures of all received events. Return the events."""
         return [Webhook(secret).verify(body, dict(headers)) for _, headers, body in self.received]
 
 
@@ -209,7 +204,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
-    """Start a receiver."""
     return serving(ForwardReceiver(port))
 
 
@@ -232,7 +226,6 @@ class ListenProcess:
             self.lines.append(line.partition("Z  ")[2].strip() or line.strip())
 
     def wait_for_line(self, pattern: str) -> str:
-        """Wait for an output line that matches the pattern. Return the first match."""
 
         def look() -> str:
             return next((line for line in list(self.lines) if re.search(pattern, line)), "")
@@ -244,17 +237,14 @@ class ListenProcess:
         return self.wait_for_line("Signing secret").partition(": ")[2]
 
     def kill(self) -> None:
-        """Kill the process without cleanup, like a power failure."""
         self._process.kill()
         self._end()
 
     def interrupt(self) -> int:
-        """Interrupt the process as Ctrl-C does. Return the exit code."""
         self._process.send_signal(signal.SIGINT)
         return self._end()
 
     def wait(self) -> int:
-        """Wait until the command exits. Return the exit code."""
         return self._end()
 
     def _end(self) -> int:
@@ -276,7 +266,6 @@ class ListenProcess:
 
 @contextmanager
 def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProcess]:
-    """Start ``causeway listen``. At the end, kill the process if it still runs."""
     process = ListenProcess(environ, *options)
     try:
         yield process
@@ -286,7 +275,6 @@ def listening(environ: Mapping[str, str], *options: str) -> Iterator[ListenProce
 
 
 def environment(hub: str, client_id: str, secret: str, state: Path) -> dict[str, str]:
-    """Return the settings of a client that fetches its events."""
     return {
         **os.environ,
         "PYTHONPATH": str(SDK_SOURCE),

@@ -23,7 +23,6 @@ def browser(stack: dict[str, Any], path: str = "/authorize/callback") -> Browser
 def consent_of(
     tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], customer: str = "", **options: Any
 ) -> sdk.Consent:
-    """Request a consent of a bank's customer for all scopes."""
     verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
     scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
     asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
@@ -34,7 +33,6 @@ def consent_of(
 def pushed_consent(
     tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], redirect_uri: str | None = None
 ) -> sdk.Consent:
-    """Request a consent for all scopes with a pushed authorization request."""
     verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
     scopes: Any = [one.scope for one in tpp.scopes(bank["bic"]).scopes]
     pushed = tpp.push_authorization(
@@ -45,7 +43,6 @@ def pushed_consent(
 
 
 def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[str, str]:
-    """Refuse consent on the first page of the bank. Return the redirect address and the state of the request."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if bank["api_version"] == 1 else ["accounts"])
     person = browser(stack)
     page = person.open(asked.redirect_url)
@@ -56,14 +53,12 @@ def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[
 
 
 def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
-    """Request a consent for payments at the test's own bank."""
     scopes: Any = ["payment.init"] if paying.version == 1 else ["payments.single", "payments.bulk"]
     asked = tpp.authorize(bic=paying.bic, scopes=scopes)
     return tpp.redeem_callback(approve(paying, asked.redirect_url, scopes), state=asked.state)
 
 
 def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str:
-    """Save a PSU's consent. Return the address to which the bank redirects."""
     saved = paying.consent(redirect_url, scopes=scopes)
     assert saved.status_code == 200, saved.text
     back: str = saved.json().get("callback_url") or saved.json()["callbackUrl"]
@@ -93,13 +88,11 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
 
 
 def direct_of(single: sdk.SinglePaymentV1 | sdk.SinglePaymentV2, bic: str) -> sdk.DirectPaymentV1 | sdk.DirectPaymentV2:
-    """Return a single payment that requires no consent, at a bank."""
     kind = sdk.DirectPaymentV1 if isinstance(single, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
     return kind.from_json({**single.to_json(), "bic": bic})
 
 
 def bulk_of(single: Any, sender_iban: str) -> Any:
-    """Return a bulk payment of two items that equal ``single``. Version 1 includes the sender's IBAN."""
     if isinstance(single, sdk.SinglePaymentV1):
         item = sdk.BulkItemV1(
             amount=single.amount,
@@ -127,7 +120,6 @@ def bulk_of(single: Any, sender_iban: str) -> Any:
 
 
 def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
-    """Return the data of all events of one type that a client receives by polling."""
     return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
 
 

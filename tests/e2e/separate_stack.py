@@ -25,14 +25,12 @@ PLACE = "/sandbox/clock"
 
 
 def _run_command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run an operator's command in a separate process, for the stack with the JSON file in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     words = [str(python), "-m", "infra.admin", *arguments]
     return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
 def run_admin(python: Path, folder: Path, *arguments: str) -> Any:
-    """Run an operator's command. Return the JSON document that the command prints."""
     result = _run_command(python, folder, *arguments, "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
@@ -55,11 +53,9 @@ class SeparateStack:
         return _run_command(self.python, self.folder, *arguments, **environ)
 
     def time(self) -> Any:
-        """Request ``GET /sandbox/clock``, and return its response."""
         return self._send("GET").json()
 
     def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> requests.Response:
-        """Send a body to ``POST /sandbox/clock``, with the operator's key unless ``headers`` replace the key."""
         given = {"Authorization": f"Bearer {self.content['operator_key']}", "Content-Type": "application/json"}
         sent = {name: value for name, value in (given | dict(headers or {})).items() if value}
         return self._send("POST", data=content, headers=sent)
@@ -68,13 +64,11 @@ class SeparateStack:
         return self.post(json.dumps({"advance": duration}).encode())
 
     def advance(self, duration: str) -> Any:
-        """Advance the clock by an ISO 8601 duration. Return the new business time."""
         answer = self.move(duration)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def log_lines(self, message: str) -> list[Any]:
-        """Return the log lines with this message."""
         lines = Path(self.content["log"]).read_text("utf-8").splitlines()
         return [line for line in map(json.loads, lines) if line["message"] == message]
 

@@ -39,7 +39,6 @@ CONSENT_DAYS = 55
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[ExitStack]:
-    """Stop the stack of this module at the end."""
     with ExitStack() as made:
         yield made
 
@@ -51,20 +50,17 @@ def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """Replace the fixture of the shared stack with the stack of this module."""
     return own_stack.content
 
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[EventReceiver]:
-    """Start a receiver of a TPP's events. The receiver verifies the signature and the timestamp of each event."""
     with listen() as receiving:
         yield receiving
 
 
 @pytest.fixture(scope="module")
 def told(own_stack: SeparateStack, receiver: EventReceiver) -> Tpp:
-    """Create a TPP that receives events by push."""
     made = add_client(own_stack, "--events-url", receiver.url)
     receiver.secret = made["events_secret"]
     return Tpp(own_stack.content["base_url"], made["client_id"], own_stack.content["client"]["callback_url"])
@@ -83,9 +79,8 @@ class Lasting:
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(own_stack: SeparateStack) -> Lasting:
-    """Request consents before the clock advances by more than a minute. After a longer advance, the service reads the
-    banks
-    again.
+    """Advance the clock by only one minute, after which the service has read the banks' new ``consent_days``, and
+    request consents.
     """
     made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
     with pytest.MonkeyPatch.context() as patch:
@@ -98,14 +93,12 @@ def lasting(own_stack: SeparateStack) -> Lasting:
 
 
 def operate(content: Mapping[str, Any], patch: pytest.MonkeyPatch) -> bootstrap.Hub:
-    """Create the parts of the service for the stack's resources, as the operator's command line does."""
     for name, value in content["environment"].items():
         patch.setenv(name, value)
     return bootstrap.Hub(Settings.from_environment(content["environment"]))
 
 
 def add_client(own_stack: SeparateStack, *options: str) -> Any:
-    """Create a client. Return its ``client_id`` and secrets."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Patient", *options)
     return {**made, "client_id": made["client"]["client_id"]}
@@ -124,7 +117,6 @@ def tokens_of_everything(tpp: Tpp, bank: Mapping[str, Any]) -> Any:
 
 
 def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str) -> str:
-    """Confirm a direct payment that settles later. Return the payment's id."""
     version = bank["api_version"]
     order = tpp.direct_payment(bank) | {"payment_scheme": {1: "BACS", 2: "SCT"}[version]}
     order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
@@ -238,7 +230,6 @@ def test_the_reserved_amount_of_a_pending_payment_is_released_after_30_days(own_
 
 
 def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
-    """Return whether the payer's account lists the payment as pending."""
     token = tokens_of_everything(tpp, bank)["access_token"]
     account = tpp.call("GET", "/tpp/accounts", bearer=token).json()["accounts"][0]
     named = f"account_id={account.get('id') or account['resource_id']}"
@@ -308,7 +299,6 @@ def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> No
 
 
 def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
-    """Return a DPoP proof for the current real time."""
     made = {"jti": uuid.uuid4().hex, "htm": method, "htu": url, "iat": int(time.time())}
     return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
 
@@ -341,7 +331,6 @@ def move_to(own_stack: SeparateStack, offset_seconds: int) -> None:
 
 
 def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
-    """Return the type and the consent of each event that the client can fetch."""
     page = tpp.call("GET", "/tpp/events?limit=100")
     assert page.status_code == 200, page.text
     bodies = [json.loads(event["body"]) for event in page.json()["events"]]
@@ -482,7 +471,6 @@ def test_a_restarted_stack_preserves_and_reports_the_clock_offset(
 
 
 def summarise(own_stack: SeparateStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """Return the summary rows that a stack prints when the stack is ready."""
     bootstrap.use(operate(own_stack.content, monkeypatch))
     try:
         return summary_rows(own_stack.content, own_stack.folder / "stack.json")

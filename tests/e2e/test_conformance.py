@@ -46,7 +46,6 @@ def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterat
 
 @contextmanager
 def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
-    """Return the secrets of a stack and the names of its demonstration banks' secrets."""
     before = dict(os.environ)
     os.environ.update(stack["environment"])
     try:
@@ -58,7 +57,6 @@ def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
 
 
 def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path, python: Path = PYTHON) -> Path:
-    """Write the conformance kit's file for a demonstration bank, with the credentials of the installed bank."""
     with _secrets(stack) as (secrets, name):
         credentials = secrets.get(name)[profile.name]
     key = signatures.load_private_key(credentials["signing_key"])
@@ -86,7 +84,6 @@ def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: P
 
 
 def run_kit(file: Path, folder: Path, stack: dict[str, Any], python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
-    """Run the conformance kit as a command."""
     environ = {**os.environ} | ({"OUTBOUND_CA_FILE": stack["ca_file"]} if "ca_file" in stack else {})
     command = [str(python), "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)

@@ -35,7 +35,6 @@ def admin(*arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def loaded(stack: dict[str, Any]) -> Iterator[None]:
-    """Load the documented customer file with the operator's command line."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in stack["environment"].items():
             patch.setenv(name, value)
@@ -50,7 +49,6 @@ def loaded(stack: dict[str, Any]) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def tokens(stack: dict[str, Any], loaded: None) -> Mapping[tuple[str, str], str]:
-    """Return an access token for all scopes of each customer at each bank."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
     return {(name, bic): bearer(tpp, _bank(stack, bic), name) for name, bic in PLACES}
 
@@ -61,8 +59,6 @@ def _bank(stack: Mapping[str, Any], bic: str) -> Mapping[str, Any]:
 
 
 class Reader:
-    """A TPP that reads the accounts of a customer in either version."""
-
     def __init__(self, tpp: Tpp, access_token: str, version: int) -> None:
         self.tpp, self.access_token, self.version = tpp, access_token, version
 
@@ -79,7 +75,6 @@ class Reader:
         return str(account["id"] if self.version == 1 else account["resource_id"])
 
     def balance(self, account: Any) -> str:
-        """Return the booked balance as a string."""
         found = self.get(f"account_balance?account_id={self.id(account)}")
         if self.version == 1:
             return str(found["accounts"][0]["balance"])
@@ -90,13 +85,9 @@ class Reader:
         )
 
     def booked(self, account: Any) -> list[tuple[str, str]]:
-        """Return the amount (as a string) and the text of each booked transaction."""
         return [row[:2] for row in self.transactions(account) if not row[2]]
 
     def transactions(self, account: Any) -> list[tuple[str, str, bool]]:
-        """Return the transactions of all pages. Each transaction has an amount (as a string), a text, and a pending
-        flag.
-        """
         return self._payments(account) if self.version == 1 else self._transactions(account)
 
     def _payments(self, account: Any) -> list[tuple[str, str, bool]]:

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def installed(operator: bootstrap.Hub) -> Iterator[bootstrap.Hub]:
-    """Connect the operator's command line to the running stack."""
     bootstrap.use(operator)
     yield operator
     bootstrap.use(None)
@@ -103,7 +102,6 @@ def test_the_outcome_of_an_asynchronous_call_is_hidden_from_other_clients(
 
 
 def _split(request: bytes) -> tuple[dict[str, str], bytes]:
-    """Split a request into a dictionary of its headers and its body."""
     head, _, body = request.partition(b"\r\n\r\n")
     lines = [line.partition(": ") for line in head.decode().split("\r\n")[1:]]
     return {name.lower(): value for name, _, value in lines}, body

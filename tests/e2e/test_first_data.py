@@ -33,7 +33,6 @@ def run(*arguments: str) -> str:
 
 
 def days_shown(stack: dict[str, Any], bank: dict[str, Any], operator: bootstrap.Hub, **options: str) -> str:
-    """Return the performance page, or a download, for the days before the stack was created."""
     latest = operator.clock.now().date() - timedelta(days=1)
     asked = {"bic": bank["bic"], "from": str(latest - timedelta(days=DAYS - 1)), "to": str(latest), **options}
     answer = requests.get(f"{stack['base_url']}/performance", params=asked, timeout=PATIENCE_SECONDS)

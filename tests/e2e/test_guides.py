@@ -39,7 +39,6 @@ GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.m
 
 @pytest.fixture
 def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
-    """Start a shell and a Python session on the running stack, in a folder with the files that the guides use."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
     (tmp_path / ".venv").symlink_to(python.parents[1])
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
@@ -54,7 +53,6 @@ def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Ma
 
 
 def _programs(text: str) -> set[str]:
-    """Return the optional programs that the commands of a guide need."""
     return {name for step in steps(text) for name in ("curl", "openssl") if re.search(rf"\b{name}\b", step.commands)}
 
 

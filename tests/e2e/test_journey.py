@@ -28,7 +28,6 @@ pytestmark = pytest.mark.e2e
 
 
 def tables(operator: bootstrap.Hub) -> list[str]:
-    """Return the short names of all tables in the infrastructure template."""
     prefix = f"causeway-{operator.settings.stage}-"
     names = [table["TableName"] for table in for_stage(operator.settings.stage).tables()]
     assert all(name.startswith(prefix) for name in names)
@@ -180,7 +179,6 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
 
 
 def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
-    """Return the confirmation secrets of payments, which the TPP received in addresses."""
     body, key = tpp.direct_payment(journey.bank), {"Idempotency-Key": f"key-{uuid.uuid4()}"}
     answers = [tpp.call("POST", "/tpp/direct_payment_initiation", body, headers=key) for _ in range(2)]
     assert answers[0].text == answers[1].text

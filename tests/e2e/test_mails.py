@@ -15,11 +15,6 @@ pytestmark = pytest.mark.e2e
 
 
 def mail_to(folder: Path, email: str) -> Path:
-    """Return the file of a mail to an address.
-
-    Raises:
-        AssertionError: if no mail arrives.
-    """
 
     def look() -> Path | None:
         return next(

@@ -25,8 +25,6 @@ BY_THEN = 40
 
 
 class Payer:
-    """A TPP with an access token of a consent for payments."""
-
     def __init__(self, tpp: Tpp, bank: PayingBank, consent_type: str) -> None:
         self._tpp = tpp
         self._version = bank.version
@@ -83,7 +81,6 @@ def status_of(operator: bootstrap.Hub, payer: Payer) -> str:
 
 
 def history(operator: bootstrap.Hub, bank: PayingBank, payment_id: str = "P-1") -> list[Any]:
-    """Return all statuses of a payment in chronological order. The last status is the current status."""
     item = operator.store.get(*payment_key(bank.bic, payment_id))
     assert item is not None
     statuses = [entry["status"] for entry in item["history"]]

@@ -171,7 +171,6 @@ def test_50_threads_refresh_an_expired_token_once_despite_a_lost_response(
 
 
 def expired(tokens: sdk.Tokens) -> sdk.Tokens:
-    """Return tokens with an access token that has expired according to the program's clock."""
     return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
 
 
@@ -227,7 +226,6 @@ def pattern(path: str) -> str:
 
 
 def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    """Make the calls that no other test makes and that all banks support."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
     assert asked.expires_in > 0
     assert tpp.bank(bank["bic"]).bic in {one.bic for one in tpp.banks()}

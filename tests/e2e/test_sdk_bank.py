@@ -44,7 +44,6 @@ def version(request: pytest.FixtureRequest) -> int:
 def shared_bank(
     lasting_operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bank]:
-    """Start one bank for all tests of this module."""
     with durable_bank(lasting_operator, stack["base_url"], version, tmp_path_factory.mktemp("bank")) as running:
         yield running
 
@@ -64,7 +63,6 @@ def revoked(stack: dict[str, Any], shared_bank: Bank) -> str:
 
 @pytest.fixture
 def bank(shared_bank: Bank) -> Iterator[Bank]:
-    """Return the bank. The network of the bank has no faults at the beginning and at the end of the test."""
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
     yield shared_bank
     shared_bank.webhooks.plan = shared_bank.calls.plan = lambda path, attempts: "pass"
@@ -72,14 +70,12 @@ def bank(shared_bank: Bank) -> Iterator[Bank]:
 
 @pytest.fixture
 def own_bank(operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path: Path) -> Iterator[Bank]:
-    """Start a bank process that the test kills."""
     with durable_bank(operator, stack["base_url"], version, tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def tpp(stack: dict[str, Any], operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """Create a client that receives its events by polling."""
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     secret = str(made.secret)
     with sdk.Tpp(stack["base_url"], client_id=made.client.client_id, client_secret=secret, retries=FAST) as client:
@@ -91,7 +87,6 @@ def new_books(bank: Bank, what: str, known: Counter[str]) -> Counter[str]:
 
 
 def read(consent: sdk.Consent) -> None:
-    """Read all data with the headers of a PSU who is present."""
     (account,) = consent.accounts(psu=PSU)
     assert consent.balances(account_id(account), psu=PSU)
 
@@ -197,7 +192,6 @@ def test_a_refusal_of_the_bank_has_the_format_of_the_protocol_version(bank: Bank
 
 
 def order_of(bank: Bank, amount: str = "1.10") -> Any:
-    """Return a payment from the only account."""
     return order({"base_url": bank.calls.hub}, bank.version, amount)
 
 

@@ -45,13 +45,11 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStac
 
 @pytest.fixture(scope="module")
 def stack(own_stack: SeparateStack) -> dict[str, Any]:
-    """Replace the fixture of the shared stack with the stack of this module."""
     return own_stack.content
 
 
 @pytest.fixture(scope="module")
 def poller(own_stack: SeparateStack) -> dict[str, Any]:
-    """Create a client that receives its events by polling."""
     owner = own_stack.content["user"]["email"]
     made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Poller", "--events", "poll", "--secret")
     return {"client_id": made["client"]["client_id"], "client_secret": made["client_secret"]}
@@ -79,7 +77,6 @@ def receiver() -> Iterator[ForwardReceiver]:
 def listener(
     stack: dict[str, Any], poller: dict[str, Any], receiver: ForwardReceiver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ListenProcess]:
-    """Start ``causeway listen``, which runs during all tests of this module."""
     state = tmp_path_factory.mktemp("listen") / "state.json"
     environ = environment(stack["base_url"], poller["client_id"], poller["client_secret"], state)
     with listening(environ, "--forward-to", receiver.url) as process:
@@ -88,7 +85,6 @@ def listener(
 
 @pytest.fixture(scope="module", autouse=True)
 def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> list[sdk.Consent]:
-    """Request consents before the clock advances."""
     return [consent_of(tpp, stack, bank) for bank in stack["banks"]]
 
 
@@ -112,7 +108,6 @@ def good_network(network: LossyProxy) -> None:
 
 
 def told(receiver: ForwardReceiver, listener: ListenProcess, consents: Sequence[sdk.Consent]) -> Counter[Any]:
-    """Return the type, the consent id and the count of each consent event that ``causeway listen`` has forwarded."""
     ids = {consent.consent_id for consent in consents}
     events = [(event["type"], event["data"].get("consent_id")) for event in receiver.verified(listener.secret)]
     return Counter(event for event in events if event[1] in ids)
@@ -223,7 +218,6 @@ def test_banks_work_during_a_rotation_of_the_hub_key_and_of_the_bank_keys(
 
 
 def use(consent: sdk.Consent, bank: DurableBank) -> None:
-    """Trigger a webhook to the bank, and a call of the bank to the hub."""
     assert list(consent.accounts())
     paid = consent.pay(order(own(bank), bank.version))
     bank.decide(paid.confirmation_url)

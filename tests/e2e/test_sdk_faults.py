@@ -58,7 +58,6 @@ def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int
 
 
 def raised(call: Callable[[], object], expected: type[CausewayError], advice: str) -> ApiError:
-    """Check that a call raises the expected error with this advice. Return the error."""
     with pytest.raises(expected) as caught:
         call()
     assert type(caught.value) is expected
@@ -109,7 +108,6 @@ def check_no_accounts(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_many(consent: sdk.Consent, stack: Stack) -> None:
-    """Check that a long history is read page by page, and that no more pages than requested are read."""
     accounts = list(consent.accounts())
     number = account_id(accounts[0])
     history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
@@ -126,7 +124,6 @@ def check_refused(consent: sdk.Consent, stack: Stack) -> None:
 
 
 def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
-    """Check that waiting for a payment that remains pending ends with the pending status."""
     paid = consent.pay(order(stack, consent.version))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 

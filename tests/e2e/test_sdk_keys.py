@@ -37,7 +37,6 @@ def assertion() -> sdk.PrivateKeyJwt:
 
 
 def registered(operator: bootstrap.Hub, stack: dict[str, Any], jwks: dict[str, Any], **security: Any) -> str:
-    """Register a client that signs its assertions. Return the Client ID."""
     members = {"auth_method": "private_key_jwt", "jwks": jwks, **security}
     made = operator.openbanking.clients.create(
         owner="sdk@example.com", title="Keys", callback_urls=[callback_of(stack)], security=members
@@ -50,12 +49,10 @@ def callback_of(stack: dict[str, Any]) -> str:
 
 
 def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk.Consent:
-    """Request a consent with a pushed authorization request, at the registered callback URL of the client."""
     return pushed_consent(tpp, stack, bank, callback_of(stack))
 
 
 def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.PrivateKeyJwt) -> sdk.Tpp:
-    """Create a client with DPoP-bound tokens on a faulty network."""
     return sdk.Tpp(
         hub,
         client_id=client_id,
@@ -67,7 +64,6 @@ def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.Pr
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
-    """Read accounts, make a payment, and refresh the tokens. Return the payment's id."""
     first, *_ = consent.accounts()
     assert consent.balances(account_id(first))
     paid = consent.pay(order(stack, consent.version))

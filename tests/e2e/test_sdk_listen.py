@@ -29,8 +29,6 @@ README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 
 @dataclass(frozen=True)
 class Poller:
-    """A client that fetches its events with ``causeway listen``."""
-
     operator: bootstrap.Hub
     client: Client
     secret: str
@@ -55,7 +53,6 @@ def poller(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path) -> Po
 
 
 def received(receiver: ForwardReceiver, ids: list[str]) -> None:
-    """Wait until the receiver has all events."""
     wait_for(lambda: set(ids) <= set(receiver.ids), f"not all of {len(ids)} events came: {receiver.ids}")
 
 

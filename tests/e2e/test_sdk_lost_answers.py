@@ -33,7 +33,6 @@ ORDERS = [*itertools.product(["single"], LOSSES), *itertools.product(["bulk", "d
 def paying(
     request: pytest.FixtureRequest, lasting_operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> Iterator[PayingBank]:
-    """Create a bank that counts the requests that it receives."""
     opened = PayingBank(lasting_operator, stack["base_url"], request.param)
     opened.open()
     yield opened
@@ -48,7 +47,6 @@ def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
 
 @pytest.fixture
 def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
-    """Create a client that receives events by polling, on a network that has no faults at the start."""
     network.plan = lambda path, attempts: "pass"
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
@@ -240,7 +238,6 @@ def test_each_event_is_returned_once_in_order_despite_lost_pages(
 
 
 def at_the_bank(url: str) -> str:
-    """Return the bank page to which the hub redirects an authorization URL."""
     answer = requests.get(url, timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert parse_qs(urlsplit(answer.headers["Location"]).query)["client_id"]
     return answer.headers["Location"]

@@ -133,7 +133,6 @@ def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
 
 
 def register(operator: bootstrap.Hub, stack: dict[str, Any], public_key: Any) -> str:
-    """Register a client that authenticates with a key and must push its requests. Return the Client ID."""
     security = {
         "auth_method": "private_key_jwt",
         "jwks": {"keys": [public_key]},

@@ -23,7 +23,6 @@ Operate = Callable[..., Any]
 
 @pytest.fixture
 def operate(stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Operate:
-    """Return a function that runs an operator's command on the running stack and returns the printed document."""
     file = tmp_path / "stack.json"
     stackfile.write(file, stack)
     monkeypatch.setenv(stackfile.VARIABLE, str(file))
@@ -77,7 +76,6 @@ def test_a_consent_revocation_can_be_traced_to_the_delivery_at_the_bank(
 
 
 def _arrived(operate: Operate, request_id: str) -> Any:
-    """Wait until the log reports the delivery. Return the trace of the request."""
 
     def look() -> Any:
         traced = operate("trace", request_id)

@@ -18,7 +18,6 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateStac
 
 
 def move_by_days(own_stack: SeparateStack, count: int) -> None:
-    """Advance the clock in steps of one day."""
     for _ in range(count):
         own_stack.advance("P1D")
 
@@ -35,12 +34,10 @@ def move_to_noon(own_stack: SeparateStack) -> None:
 
 
 def days_before(last: date, count: int) -> list[str]:
-    """Return the ``count`` days that end before ``last``, oldest first."""
     return [(last - timedelta(days=ago)).isoformat() for ago in range(count, 0, -1)]
 
 
 def read_accounts(own_stack: SeparateStack) -> None:
-    """Make one TPP call to each of the two banks."""
     client = own_stack.content["client"]
     tpp = Tpp(own_stack.content["base_url"], client["client_id"], client["callback_url"])
     for bank in own_stack.content["banks"]:

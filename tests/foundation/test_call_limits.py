@@ -20,7 +20,6 @@ def limits(clock: ManualClock) -> CallLimits:
 
 
 def admitted(limits: CallLimits, caller: str, limit: int, attempts: int) -> int:
-    """Return the number of accepted calls among consecutive attempts of a caller."""
     return sum(is_admitted(limits, caller, limit) for _ in range(attempts))
 
 
@@ -33,7 +32,6 @@ def is_admitted(limits: CallLimits, caller: str, limit: int) -> bool:
 
 
 def refused_for(limits: CallLimits, caller: str, limit: int) -> int:
-    """Return the number of seconds after which a rejected call may be retried."""
     with pytest.raises(LimitReached) as caught:
         limits.admit(caller, limit)
     assert caught.value.limit == limit

@@ -46,7 +46,6 @@ def test_text_and_input_borders_have_sufficient_contrast(site: str, scheme: int)
 
 
 def _colours(sheet: Path) -> dict[str, tuple[str, str]]:
-    """Return the colours of a sheet in light and dark mode, by name."""
     return {name: (light, dark) for name, light, dark in _PAIR.findall(sheet.read_text(encoding="utf-8"))}
 
 

@@ -102,14 +102,12 @@ def test_parallel_calls_that_exceed_the_time_limit_raise_timeout_error(clock: Ma
 
 
 def silence(connection: Connection) -> None:
-    """Read the requests of a connection, but send no response."""
     while connection.request():
         connection.stop.wait(PATIENCE_SECONDS)
 
 
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[SocketServer], None]:
-    """Return a function that directs AWS calls to a server."""
     return lambda server: monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
 
 
@@ -196,8 +194,6 @@ def test_a_refused_aws_connection_is_reported_immediately(
 
 
 class Client:
-    """A connection to DynamoDB on which calls take time and return no response."""
-
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds

@@ -18,8 +18,6 @@ MAIL = Mail("zoe@example.com", "Grüße", "One link: https://causeway.example.co
 
 
 class Ses:
-    """A fake SES client that raises ``error`` if one is given."""
-
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.asked: list[dict[str, Any]] = []

@@ -23,7 +23,6 @@ def values(lines: list[dict[str, Any]], name: str) -> list[float]:
 
 
 def check(line: dict[str, Any]) -> None:
-    """Check that the value of each metric and dimension named in a line is at the root of the line."""
     assert isinstance(line["_aws"]["Timestamp"], int)
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     assert directive["Namespace"] == "Causeway"

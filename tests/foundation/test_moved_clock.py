@@ -34,7 +34,6 @@ def real() -> ManualClock:
 
 @pytest.fixture
 def offset(causeway: Causeway) -> ClockOffset:
-    """Return a clock offset without a stored value."""
     causeway.hub.store.delete(TABLE, KEY)
     return ClockOffset(causeway.hub.store)
 

@@ -25,13 +25,11 @@ _HAIR = 2.0
 
 
 def declarations(css: str) -> Iterator[tuple[bool, str, str]]:
-    """Yield for each declaration whether the declaration defines a token, its name, and its value."""
     for token, name, value in _DECLARATION.findall(_COMMENT.sub("", css)):
         yield bool(token), name, " ".join(value.split())
 
 
 def faults(css: str) -> list[str]:
-    """Return the literal values in a style sheet that must be design tokens."""
     found = []
     for is_token, name, value in declarations(css):
         if is_token:

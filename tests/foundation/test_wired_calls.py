@@ -69,7 +69,6 @@ def _called(flow: ast.expr, known: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 
 def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each name that a module imports or defines, with the module that defines the name."""
     for node in ast.walk(tree(module)):
         match node:
             case ast.ImportFrom(module=str(source), names=names):
@@ -79,7 +78,6 @@ def _known(module: str) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def parts(container: type[Container]) -> dict[str, str]:
-    """Map the name of each part in a container to the part's annotation."""
     holders = [container, *OTHERS[container], Hub, Infrastructure, Settings, Container]
     return {name: kind for holder in reversed(holders) for name, kind in _parts(holder)}
 

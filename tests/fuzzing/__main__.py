@@ -40,7 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fuzz(name: str, seconds: int) -> bool:
-    """Fuzz one parser in a separate process and print a result line. Return whether the parser has no findings."""
     folder = FOLDER / name
     for old in (folder / "crashes").glob("*"):
         old.unlink()
@@ -67,7 +66,6 @@ def fuzz(name: str, seconds: int) -> bool:
 
 
 def _crashes(folder: Path) -> Iterator[str]:
-    """Return the file, the bytes and the error of each defect."""
     for file in sorted(folder.glob("*")):
         if file.suffix != ".error" and not file.name.startswith(_SLOW):
             error = file.with_suffix(".error")
@@ -76,7 +74,6 @@ def _crashes(folder: Path) -> Iterator[str]:
 
 
 def _describe(file: Path) -> str:
-    """Return the path and the first bytes of an input."""
     return f"{file.relative_to(ROOT)}: {file.read_bytes()[:200]!r}"
 
 

@@ -85,13 +85,11 @@ def _assertions() -> ClientAssertions:
 
 @cache
 def _client() -> Client:
-    """Return a client that authenticates with a key."""
     security = ClientSecurity(auth_method="private_key_jwt", jwks={"keys": [public_jwk()]})
     return Client("client-1", "owner", "TPP", (f"{_BASE}/done",), "R-1", True, None, (), 0, security=security)
 
 
 def read_jwt(content: bytes) -> None:
-    """Parse a compact token and verify its signature."""
     token = parse(text(content))
     verify(token, [import_key(public_jwk())], SIGNING_ALGORITHMS)
 
@@ -104,12 +102,10 @@ def read_assertion(content: bytes) -> None:
 
 
 def read_proof(content: bytes) -> None:
-    """Verify a DPoP proof. This function signs the proof in the same way as a client assertion."""
     _proofs().verify(sign_jwt(content), "POST", [_ENDPOINT], token="access", needs_nonce=False)
 
 
 def read_proof_address(address: str) -> None:
-    """Verify the ``htu`` claim of a proof."""
     header = jsontext.dumps({"typ": "dpop+jwt", "alg": "ES256", "jwk": public_jwk()})
     claims = jsontext.dumps({"htm": "POST", "htu": address})
     with suppress(InvalidJwt):
@@ -117,7 +113,6 @@ def read_proof_address(address: str) -> None:
 
 
 def read_claims(content: bytes) -> None:
-    """Read the claims of a token with an unverified signature."""
     token = parse(sign_jwt(content))
     for name in ("exp", "iat", "nbf"):
         read_time(token.claims, name)
@@ -125,7 +120,6 @@ def read_claims(content: bytes) -> None:
 
 
 def read_key_set(content: bytes) -> None:
-    """Read a client's key set, and check that each key can verify signatures."""
     token = parse(sign_jwt(b'{"alg":"PS256"}\n{}'))
     keys = import_key_set(jsontext.loads(content))
     for key in keys:
@@ -136,7 +130,6 @@ def read_key_set(content: bytes) -> None:
 
 
 def read_key(content: bytes) -> None:
-    """Read a public key of a bank or a programme manager, or a private key in a bank's conformance file."""
     with suppress(InvalidKey):
         load_private_key(text(content))
     key = load_public_key(text(content))
@@ -150,7 +143,6 @@ def _authorities() -> TrustedAuthorities:
 
 
 def read_client_certificate(content: bytes) -> None:
-    """Read the client certificate of a connection (mutual TLS)."""
     certificate = read_certificate(text(content))
     with suppress(InvalidCertificate):
         _authorities().check(certificate, CLOCK.time())
@@ -160,14 +152,12 @@ def read_client_certificate(content: bytes) -> None:
 
 
 def read_bank_signature(content: bytes) -> None:
-    """Verify the header ``X-Signature``."""
     key = load_public_key((CORPUS / "key" / "public.pem").read_text())
     signatures.verify([key], b"{}", text(content))
 
 
 def read_event(content: bytes) -> None:
-    """Verify an event at the built-in receiver. The first three lines are id, time and signature, and the remaining
-    lines are
+    """Verify an event at the built-in receiver. The first three lines are id, time and signature. The other lines are
     the body.
     """
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
@@ -177,7 +167,6 @@ def read_event(content: bytes) -> None:
 
 
 def read_cursor(content: bytes) -> None:
-    """Read a cursor in both formats: as a signed cursor and as a page cursor."""
     cursor = text(content)
     ClientList(_EMPTY_STORE).page("owner", ClientFilter(), 10, after=cursor)
     client_events.decode_position(cursor)
@@ -185,6 +174,5 @@ def read_cursor(content: bytes) -> None:
 
 
 def read_opaque(content: bytes) -> None:
-    """Read a bearer token, an authorization code or a request id."""
     OpaqueToken.parse(text(content), parts=3)
     read_uuid(text(content))

@@ -16,9 +16,7 @@ _INSTRUMENTED = ["chalicelib", "email", "http", "ipaddress", "joserfc", "urllib"
 _SLOW_SECONDS = 10
 """The number of seconds after which an input is reported as slow."""
 _ENDLESS_SECONDS = 300
-"""The number of seconds after which a parser is considered endless on any machine. An endless parser is a defect and
-ends
-the run.
+"""The number of seconds after which a parser is considered endless on any machine, which is a defect and ends the run.
 """
 
 with atheris.instrument_imports(include=_INSTRUMENTED):

@@ -28,7 +28,6 @@ from tests.fuzzing.openapi_callers import BankCredentials, Callers, NoCredential
 from tests.kit.time import PATIENCE_SECONDS
 
 _PARTS = {"tpp": 3, "bank-v1": 1, "bank-v2": 1}
-"""The number of parallel tasks for each document."""
 _PROCESSES = 2
 _LOG = Path("build") / "fuzzing.log"
 _CHECKS = (
@@ -47,7 +46,6 @@ _SLOW_REFERENCE = "TEST-"  # demonstration banks answer such references slowly, 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the checks, and return the exit code."""
     parser = command.parser("tests.fuzzing.openapi", __doc__)
     parser.add_argument("--examples", type=int, default=300, help="requests per operation")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what the requests are generated from")
@@ -71,8 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 @dataclass
 class Outcome:
-    """The responses of an operation by status, and the first failure of each kind with its request."""
-
     operation: str
     statuses: Counter[int] = field(default_factory=Counter)
     failures: dict[str, str] = field(default_factory=dict)
@@ -126,8 +122,6 @@ def run_operations(callers: Callers, name: str, examples: int, number: int, part
 
 
 class _Trial:
-    """A test of one operation with generated requests."""
-
     def __init__(self, callers: Callers, name: str, operation: Any, session: requests.Session) -> None:
         self._callers = callers
         self._operation = operation
@@ -151,10 +145,7 @@ class _Trial:
         return self._outcome
 
     def _documented_bodies(self) -> Sequence[Any]:
-        """Return the request body examples of the document. The examples contain ids of the stack, so that requests
-        with the
-        examples succeed.
-        """
+        """Return the request body examples of the document. They contain ids of the stack, so that requests succeed."""
         content = self._operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
         return [example["value"] for example in content.get("examples", {}).values()]
 
@@ -201,13 +192,10 @@ class _Trial:
                 self._outcome.add_failure(f"{type(failure).__name__}: {failure}", response)
 
     def _credentials(self, case: Any) -> AuthBase:
-        """Return the credentials of a request.
+        """Return the credentials of the bank or of the TPP, or no credentials for a request with invalid headers.
 
-        Requests with invalid headers have no credentials. All other requests have the credentials of the bank or of the
-        TPP.
         Every tenth TPP request has no bearer token. The bearer token is for the bank with the protocol version that has
-        the
-        request's members.
+        the request's members.
         """
         parts = case.meta.components.items()
         if any(str(place.value) == "header" and part.mode.is_negative for place, part in parts):

@@ -107,8 +107,7 @@ def _simplify(schema: Json) -> Json:
     """Simplify a schema, so that values of the schema are fast to generate and mostly valid.
 
     Texts consist of few characters, and IBANs are valid. Amounts have a limited number of digits, which JSON Schema
-    cannot
-    express.
+    cannot express.
     """
     pattern = schema.get("pattern")
     if schema.get("format") == "iban":
@@ -131,8 +130,6 @@ class NoCredentials(AuthBase):
 
 
 class TppCredentials(NoCredentials):
-    """Credentials of a TPP: the Client ID and, if an operation requires a bearer token, the token of one bank."""
-
     def __init__(self, callers: Callers, version: int, security: Sequence[Json], *, with_bearer: bool) -> None:
         self._headers = {"X-Api-Key": callers.client_id}
         if with_bearer and any("bearer" in each for each in security):
@@ -223,7 +220,6 @@ def _listed_payment_id(tpp: Tpp, version: Version, account_id: str, bearer: str)
 
 
 def _bank_token(hub: bootstrap.Hub, consent_id: str) -> str:
-    """Return the bank's token for a consent that may be revoked."""
     item = hub.store.get(*consent_key(consent_id))
     assert item is not None, "the consent was created a moment ago"
     return hub.openbanking.consents.bank_token(Consent.from_item(item))

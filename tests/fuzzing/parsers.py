@@ -109,7 +109,6 @@ class Target:
     armour: Armour | None = None
 
     def run(self, content: bytes) -> None:
-        """Parse an input. Raise each error that is not in ``errors``."""
         with suppress(*self.errors):
             self.parse(content)
 
@@ -144,7 +143,6 @@ def read_request(content: bytes) -> None:
 
 @cache
 def _models() -> Mapping[str, type[Message]]:
-    """Map each model name to a request or response model of TPPs and banks."""
     bodies = [model for version in VERSIONS.values() for model in version.calls.values()]
     bodies += [webhook.request for version in VERSIONS.values() for webhook in version.webhooks]
     own = [each for each in vars(tpp_calls).values() if isinstance(each, type) and issubclass(each, Message)]
@@ -160,7 +158,6 @@ def read_message(content: bytes) -> None:
 
 
 def read_card_request(content: bytes) -> None:
-    """Read a request of any action of the card API."""
     members = envelope.parse(content)
     envelope.read_reference(members)
     action = _ACTIONS.get(str(members.get("action")))
@@ -186,14 +183,11 @@ def read_bank_answer(content: bytes) -> None:
 
 
 def read_json(content: bytes) -> None:
-    """Read JSON, write the value, and check that reading the written text returns the same value."""
     value = jsontext.loads(content)
     assert jsontext.loads(jsontext.dumps(value)) == value
 
 
 class ReceivedBytes:
-    """A socket that returns the given bytes."""
-
     def __init__(self, content: bytes) -> None:
         self._content = memoryview(content)
 
@@ -214,7 +208,6 @@ class ReceivedBytes:
 
 
 def read_response(content: bytes) -> None:
-    """Read a response of a bank, an events receiver, or the host of a key set."""
     connection = Connection("bank.example")
     connection.begin_exchange(Exchange(until=float("inf"), is_captured=False))
     connection.sock = ReceivedBytes(content)
@@ -225,12 +218,10 @@ def read_response(content: bytes) -> None:
 
 
 def read_retry_after(content: bytes) -> None:
-    """Read the header ``Retry-After``."""
     Reply(429, b"", {"Retry-After": text(content)}, 0).retry_after(CLOCK.time())
 
 
 def read_recorded_answer(content: bytes) -> None:
-    """Read the part of a receiver's response that a delivery attempt stores."""
     captured = CapturedHeaders()
     captured.beginning = content
     record_answer(captured)
@@ -240,7 +231,6 @@ def read_recorded_answer(content: bytes) -> None:
 
 
 def read_address(content: bytes) -> None:
-    """Validate a URL for callbacks, events, key sets, or redirects by a bank."""
     url = text(content)
     is_confirmation_url(url, local=False)
     safe_origin(url)
@@ -261,14 +251,12 @@ def _fields() -> list[TypeAdapter[object]]:
 
 
 def read_field(content: bytes) -> None:
-    """Read a text as a request member of every type in the open banking and card APIs."""
     for field in _fields():
         with suppress(ValidationError):
             field.validate_python(text(content))
 
 
 def read_time(content: bytes) -> None:
-    """Read a text in each of several formats: as a day, a quarter, a time, a duration and a page number."""
     written = text(content)
     read_filter(written)
     for reader in (read_day, days_of_quarter, read_duration):
@@ -294,7 +282,6 @@ def read_amount(content: bytes) -> None:
 
 
 def read_written_title(content: bytes) -> None:
-    """Read a title, and the search words of a URL."""
     fold(text(content)[:ADDRESS_CHARACTERS])
     read_title(text(content), 100)
 
@@ -329,4 +316,3 @@ TARGETS: Mapping[str, Target] = {
     "amount": Target(read_amount),
     "title": Target(read_written_title, (InvalidTitle,)),
 }
-"""All parsers to fuzz, by name."""

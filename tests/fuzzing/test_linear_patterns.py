@@ -100,7 +100,6 @@ class ReadPattern:
             before = (*before, *self._passed(kind, value))
 
     def _inner(self, kind: Any, value: Any) -> list[Sequence[Node]]:
-        """Return the sequences inside a node of the syntax tree."""
         name = str(kind)
         if name in _REPEATS:
             return [value[2]]
@@ -137,13 +136,11 @@ class ReadPattern:
         return self._characters((kind, value))
 
     def _characters(self, node: Node) -> Characters:
-        """Return the characters that match a node without children."""
         sequence = _parser.SubPattern(_parser.State(), [node])
         matches = _compiler.compile(sequence, self._flags).match
         return frozenset(filter(matches, _ALPHABET))
 
     def _is_optional(self, node: Node) -> bool:
-        """Return whether a node of the syntax tree can match the empty string."""
         return str(node[0]) not in _WITHOUT_WIDTH and _END in self._begin(*node)
 
     def _passed(self, kind: Any, value: Any) -> Iterator[Characters]:
@@ -195,12 +192,10 @@ _SOURCES = "".join(map(inspect.getsource, MODULES))
 
 
 def find_repeats(name: str) -> list[Repeat]:
-    """Return the repeats of a pattern that take superlinear time."""
     return find_repeats_to_mend(PATTERNS[name], is_searched=_is_searched(name))
 
 
 def _is_searched(name: str) -> bool:
-    """Return whether a pattern is used for searching instead of matching a whole text."""
     return bool(re.search(rf"\b{name.rpartition('.')[2]}\.(?:search|sub|split|findall|finditer)\(", _SOURCES))
 
 

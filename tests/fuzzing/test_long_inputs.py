@@ -44,7 +44,6 @@ class LongInput:
 
 
 def _repeat(begin: str, piece: str, end: str, size: int) -> LongInput:
-    """Repeat ``piece`` between ``begin`` and ``end`` up to the given size."""
     return LongInput(partial(_fill, begin, piece, end), size)
 
 
@@ -54,7 +53,6 @@ def _fill(begin: str, piece: str, end: str, size: int) -> bytes:
 
 
 def _name_members(begin: str, end: str, size: int) -> LongInput:
-    """Repeat members with different names between ``begin`` and ``end``, up to the given size."""
     return LongInput(partial(_fill_with_members, begin, end), size)
 
 
@@ -65,7 +63,6 @@ def _fill_with_members(begin: str, end: str, size: int) -> bytes:
 
 
 def _names(count: int) -> Iterator[str]:
-    """Generate names of three letters."""
     return ("".join(letters) for letters, _ in zip(product(ascii_letters, repeat=3), range(count), strict=False))
 
 
@@ -152,7 +149,6 @@ INPUTS: Mapping[str, Mapping[str, LongInput]] = {
     "certificate": {"lines": _repeat("-----BEGIN CERTIFICATE-----\n", "A\n", "", BODY_BYTES)},
     "key": {"lines": _repeat("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
 }
-"""Long inputs by parser and name."""
 MOST_GROWTH = 2.2
 """The maximum factor by which the work may grow for an input of twice the size."""
 CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
@@ -160,7 +156,6 @@ CASES = [(target, name) for target, inputs in INPUTS.items() for name in inputs]
 
 @pytest.fixture(autouse=True)
 def time_limit() -> Iterator[None]:
-    """Abort a parser that exceeds a time limit."""
     before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("the parser takes more than linear work"))
     signal.alarm(PATIENCE_SECONDS)
     yield
@@ -169,7 +164,6 @@ def time_limit() -> Iterator[None]:
 
 
 def count_calls(target: Target, content: bytes) -> int:
-    """Return the number of Python and C function calls that a parser makes for an input."""
     profile = Profile()
     gc.disable()  # a collection calls finalizers of other tests' objects
     try:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 UNKNOWN = "unknown"
-"""The outcome of an operation if the client was killed or received no outcome. The operation may take effect at any
-later
-time, or never.
+"""The outcome of an operation if the client received no outcome. The operation may take effect at any later time, or
+never.
 """
 
 
@@ -49,12 +48,10 @@ class Operation:
 
     @property
     def latest(self) -> float:
-        """Return the latest time at which the operation can have taken effect."""
         return self.ended if self.is_known else math.inf
 
 
 def find_wrong(history: Iterable[Operation], models: Mapping[str, Model]) -> dict[str, list[Operation]]:
-    """Return the objects for which the operations have no valid order. Each object is returned with its operations."""
     by_object = defaultdict(list)
     for operation in history:
         by_object[operation.kind, operation.subject].append(operation)
@@ -85,7 +82,6 @@ def is_linearizable(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def _possible_next(operations: Sequence[Operation], done: int) -> list[int]:
-    """Return the operations that began before the end of every other remaining operation."""
     left = [number for number in range(len(operations)) if not done >> number & 1]
     first_end = min(operations[number].latest for number in left)
     return [number for number in left if operations[number].began <= first_end]

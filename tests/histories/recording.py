@@ -63,8 +63,6 @@ class Plan:
 
 @dataclass
 class History:
-    """The operations in the order of their outcomes, and the number of killed processes."""
-
     operations: list[Operation] = field(default_factory=list)
     deaths: int = 0
 
@@ -157,10 +155,9 @@ class _Recorder:
         self._bearers: dict[str, str] = {}
         self.history = History()
         self.half = threading.Event()
-        """The event that half of the operations have ended."""
+        """Set when half of the operations have ended."""
 
     def run_client(self, number: int) -> None:
-        """Make the calls of one client sequentially."""
         draw, client = random.Random(f"{self._plan.seed}/{number}"), Client(self._objects)
         share = self._plan.operations // CLIENTS
         for index in range(share):
@@ -208,8 +205,6 @@ class ClientCall:
 
 
 class Client:
-    """A client that sends calls to a process sequentially."""
-
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
         self._process: Any = None
@@ -270,8 +265,6 @@ class _Killer:
 
 
 class _Requests:
-    """The requests of a client for each kind of object, and the outcomes of the requests."""
-
     def __init__(self, objects: Objects) -> None:
         hub = bootstrap.Hub(Settings.from_environment(os.environ), Clock())
         bootstrap.use(hub)
@@ -315,7 +308,6 @@ class _Requests:
 
 
 def _bank(item: Item) -> Bank:
-    """Return a bank that responds to requests but sends none."""
     return Bank(bank_record.Bank.from_item(item), "", None)  # type: ignore[arg-type]
 
 

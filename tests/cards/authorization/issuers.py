@@ -28,7 +28,6 @@ ANYWHERE, NO_CASH, AUTHENTICATED = 601, 602, 603
 UNWATCHED, WATCHED, WATCHED_TOO = 401, 402, 403
 """Risk groups. ``UNWATCHED`` has no rules. The rules of the other groups apply to merchant categories."""
 OF_MCC = {"1001": SUSPICIOUS, "1002": NOTIFY, "1003": TO_RISK, "1004": TO_SUSPENDED, "1005": REJECT}
-"""The actions of the rules that check only the merchant category."""
 ALL_AT_ONCE, THIRD_TIME, LARGE = "1006", "1007", "1008"
 """Merchant categories. The rule of ``ALL_AT_ONCE`` performs all actions. ``THIRD_TIME`` is rejected from the third
 attempt of a day. ``LARGE`` is rejected from 10.00 EUR.
@@ -50,7 +49,6 @@ def _rule(number: int, mcc: str, *actions: str, **members: Any) -> Content:
 
 
 def with_strict_rules(issuer: Issuer, name: str = "strict") -> Issuer:
-    """Load the programme of this module. Return the issuer with a credential for the programme."""
     made = content()
     rules = [_rule(number, mcc, action) for number, (mcc, action) in enumerate(OF_MCC.items(), start=1)]
     rules += [
@@ -107,7 +105,6 @@ def cardholder(issuer: Issuer, funds: int = 100_00, **members: Any) -> Holder:
 
 
 def card_context_of(user: Holder) -> CardContext:
-    """Read the records of a card in the form that the authorizer receives."""
     hub = user.issuer.hub
     [item] = hub.store.batch_get([Card.key(user.card_id)])
     assert item is not None
@@ -121,26 +118,22 @@ def code(user: Holder, amount: int = 10_00, currency: int = GBP, **members: Any)
 
 
 def advice(user: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """Send an advice of an approved purchase and return the response data."""
     least = {"card_id": user.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
     return user.issuer.data("simulateAdvice", **least | {"response_code": "00"} | members)
 
 
 def card_item(user: Holder) -> Item:
-    """Return the stored item of the card."""
     found = user.issuer.hub.store.get(*Card.key(user.card_id))
     assert found is not None
     return found
 
 
 def change_card(user: Holder, **members: Any) -> None:
-    """Change members of the stored card directly in the table."""
     table, key = Card.key(user.card_id)
     user.issuer.hub.store.update(table, key, set=members)
 
 
 def other(digits: str) -> str:
-    """Return a different number with the same number of digits."""
     return f"{(int(digits) + 1) % 10 ** len(digits):0{len(digits)}}"
 
 
@@ -153,7 +146,6 @@ def reissued(issuer: Issuer, status: str = "A") -> Holder:
 
 
 def reissue(user: Holder) -> None:
-    """Reissue a card with a new number."""
     new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
     user.issuer.data("reissueCard", card_id=user.card_id, **new)
 
@@ -162,7 +154,6 @@ def reissue(user: Holder) -> None:
 
 
 def complete(row: Item) -> Item:
-    """Add the default zeros and flags to a row of card activity, and return the row."""
     flags = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
     return {**ZEROS, **row, **{name: dict.fromkeys(every, 0) | row.get(name, {}) for name, every in flags.items()}}
 
@@ -188,15 +179,11 @@ def messages(user: Holder) -> list[Item]:
 
 
 def _without_time(listed: Sequence[Item]) -> dict[int, Item]:
-    """Return rows by message number.
-
-    The time is omitted, because late declines have a later time in the card's list.
-    """
+    """Return rows by message number, without the time, because late declines have a later time in the card's list."""
     return {row["authorize_id"]: {**row, "at": None} for row in listed}
 
 
 def authorizes(user: Holder) -> list[int]:
-    """Return the numbers of the approved financial messages about a card."""
     found = rows(user, [activity_record.of_card(user.card_id, activity_record.AUTHORIZES)])
     assert [row for row in messages(user) if row["authorize_id"] in {each["authorize_id"] for each in found}] == found
     return [row["authorize_id"] for row in found]

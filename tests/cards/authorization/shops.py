@@ -81,7 +81,6 @@ _LIMITS: dict[int, tuple[int, list[Content]]] = {
 
 
 def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str, str]] | None = None) -> Content:
-    """Return the set-up file of the programme, for an existing or a new programme manager."""
     accounts = {
         "currencies": [EUR, GBP],
         "fee_group_ids": [FREE],
@@ -122,7 +121,6 @@ def content(number: int | None = None, rates: Mapping[tuple[int, int], tuple[str
 
 
 def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
-    """Load the programme of this module. Return the issuer with a credential for the programme."""
     made = content()
     loaded(issuer.hub, made)
     return issuer.with_credential(name, manager=made["id"])
@@ -130,8 +128,6 @@ def with_prices(issuer: Issuer, name: str = "shops") -> Issuer:
 
 @dataclass(frozen=True)
 class Shop:
-    """A shop that sends merchant messages about one card."""
-
     issuer: Issuer
     card: NewCard
 
@@ -146,21 +142,18 @@ class Shop:
         return answer
 
     def request_authorization(self, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Request a purchase and return the response data."""
         least = {"card_id": self.card_id, "transaction_type": 0, "amount": amount, "currency_ison": currency}
         return self.issuer.data("simulateAuthorization", **least | members)
 
     def increment(self, link: str, amount: int) -> Any:
-        """Request an increment and return the response data."""
         return self.issuer.data("simulateIncrement", trans_link=link, amount=amount)
 
     def reverse(self, link: str, amount: int | None = None) -> Any:
         return self.issuer.data("simulateReversal", **_given(trans_link=link, amount=amount))
 
     def clear(self, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Any:
-        """Clear the authorization with the link ``link``.
-
-        If ``link`` is missing, clear an unauthorized purchase. Return the transaction.
+        """Clear the authorization with the link ``link``, or an unauthorized purchase without a link. Return the
+        transaction.
         """
         return _succeeded(self.submit("simulateClearing", link, amount, currency, **members))
 
@@ -168,7 +161,6 @@ class Shop:
         return _succeeded(self.submit("simulateRefund", link, amount, currency, **members))
 
     def submit(self, action: str, link: str | None, amount: int, currency: int = GBP, **members: Any) -> Envelope:
-        """Send a clearing or a refund and return the response, which may be an error."""
         least = {"card_id": self.card_id} if link is None else {"trans_link": link}
         return self.issuer.sim(action, **least | {"amount": amount, "currency_ison": currency} | members)
 
@@ -190,10 +182,7 @@ class Holder(Shop):
         return self.card.account_id
 
     def balances(self, account: int | None = None) -> tuple[int, int, int, int]:
-        """Return the settled, held, reserved and available balance.
-
-        Check that the balances match the account's ledger rows.
-        """
+        """Return the settled, held, reserved and available balance. Check that they match the account's ledger rows."""
         number = account or self.account
         key = Account.key(number)
         prove_single_account(self.issuer.hub.store, key)
@@ -214,7 +203,6 @@ class Holder(Shop):
         return found
 
     def hold(self, link: str) -> tuple[str, int, int]:
-        """Return the state, the remaining amount in the merchant's currency and the held amount of an authorization."""
         found = self.record(link)
         return found.state, found.left, found.held
 
@@ -229,16 +217,13 @@ class Holder(Shop):
         return [row for row in rows if "card_id" in row]
 
     def movement_causes(self, account: int | None = None) -> list[str]:
-        """Return the causes of an account's movements without the initial payment."""
         return [row["cause"] for row in movements(self.issuer, account or self.account)][1:]
 
     def limit_usage(self, *windows: str) -> list[tuple[int, int]]:
-        """Return the count and the amount of each limit window. The values of a missing window are zero."""
         found = self._windows()
         return [(found[name].count, found[name].amount) if name in found else (0, 0) for name in windows]
 
     def counted_countries(self) -> Mapping[int, int]:
-        """Return the countries counted in limits, and the number of movements for each country."""
         found = self._windows()
         counted = found[COUNTRIES].countries if COUNTRIES in found else {}
         return {int(country): movements for country, movements in counted.items()}

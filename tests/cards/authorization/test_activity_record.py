@@ -28,30 +28,25 @@ from tests.kit.tables import KILOBYTE, item_size
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
 FRANCE = 250
 NOW = 1_772_442_000
-"""The initial time of an issuer's clock: 2026-03-02, 09:00 UTC."""
 
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def rows(card: Holder, of: Timeline | None = None) -> list[Item]:
-    """Return the stored rows of the card's activity, or of the timeline ``of`` if this argument is given."""
     wanted = of or activity_record.of_card(card.card_id)
     found = card.issuer.hub.store.rows(wanted.table, ("owner", wanted.owner), sort_prefix=("part", f"{wanted.name}#"))
     return [complete(row) for row in found]
 
 
 def members(row: Item) -> Item:
-    """Return a row without its key attributes and without ``written_by``."""
     return {name: value for name, value in row.items() if name not in ("owner", "part", "written_by")}
 
 
 def advice(card: Holder, amount: int, code: str = "00") -> Any:
-    """Send an advice and return the response data."""
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": amount, "currency_ison": GBP}
     return card.issuer.data("simulateAdvice", response_code=code, **use)
 
@@ -246,7 +241,6 @@ def test_a_row_truncates_long_numbers_to_the_length_of_their_fields() -> None:
 
 
 def message(**given: Any) -> NetworkMessage:
-    """Return a network message with default members."""
     least: dict[str, Any] = {
         "number": 7,
         "kind": AUTHORIZATION,
@@ -263,7 +257,6 @@ def message(**given: Any) -> NetworkMessage:
 
 
 def _card() -> Card:
-    """Return a card with the given ids. All other members have placeholder values."""
     numbers: tuple[str, ...] = (
         "holder_id",
         "currency",
@@ -400,10 +393,7 @@ def test_the_list_of_all_cards_has_each_message_once_in_the_shard_of_the_message
 
 
 def _sorted(row: Item) -> list[tuple[str, Any]]:
-    """Return the members of a row in order.
-
-    The key is omitted, because the list of all cards may have an earlier time.
-    """
+    """Return the sorted members of a row without the key, because the list of all cards may have an earlier time."""
     return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
@@ -423,7 +413,6 @@ def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
 
 
 def everything_listed(card: Holder) -> list[tuple[int, int]]:
-    """Return the times and numbers of all messages and transactions in a card's lists, in order."""
     transactions = [(row["at"], row["id"]) for row in rows(card, timeline(None, card.card_id))]
     return sorted([*transactions, *((row["at"], row["authorize_id"]) for row in rows(card))])
 

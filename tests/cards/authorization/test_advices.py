@@ -12,13 +12,11 @@ ACTIONS = ("simulateAuthorization", "simulateAdvice")
 
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
-    """Return a holder with 100.00 GBP that no test spends."""
     return cardholder(strict_issuer)
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_an_advice_or_forced_approval_holds_the_amount_without_checks(strict_issuer: Issuer, action: str) -> None:
-    """A blocked card, a reached limit and a balance below zero do not prevent the hold."""
     user = cardholder(strict_issuer, 5_00, card_limit_group_id=202)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status="B")
     told = {"response_code": "00"} if action == "simulateAdvice" else {"force_response_code": "00"}

@@ -46,7 +46,6 @@ class SlowEngine:
     _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def carry_out(self) -> list[int]:
-        """Wait for at least one storage call, execute all received calls and return their HTTP status codes."""
         with self._arrival:
             assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
             waiting, self._waiting = self._waiting, []
@@ -107,7 +106,6 @@ TRANSACTION = "TransactWriteItems"
 
 @pytest.fixture(autouse=True)
 def _at_once(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Disable waits and empty the queue before the test. Check all records afterwards."""
     monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
     strict_issuer.causeway.queued()
     yield
@@ -135,7 +133,6 @@ def ask(user: Holder, **members: Any) -> Envelope:
 
 
 def work(issuer: Issuer) -> list[str]:
-    """Let a worker process the queued messages. Return the messages."""
     messages = issuer.causeway.queued()
     for message in messages:
         issuer.hub.delivery.worker.attempt(message)
@@ -143,7 +140,6 @@ def work(issuer: Issuer) -> list[str]:
 
 
 def listed(user: Holder) -> list[tuple[str, int]]:
-    """Return the response codes and types of a card's reported messages, except the first message."""
     user.issuer.hub.cards.call(expire_holds)
     user.issuer.clock.advance(20)
     span = {"date_from": 0, "date_to": user.issuer.clock.time(), "item_count": 100}

@@ -54,7 +54,6 @@ def with_account_in(issuer: Issuer, status: str) -> Holder:
 
 
 def by_old_number(issuer: Issuer, status: str = "A", **members: Any) -> str:
-    """Reissue a card with a new number and return the response code of a purchase with the old number."""
     user = in_status(issuer, status)
     new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
     issuer.data("reissueCard", card_id=user.card_id, **new)
@@ -89,7 +88,6 @@ def broken(issuer: Issuer, **members: Any) -> str:
 
 
 def twice(user: Holder, *more: Mapping[str, Any]) -> str:
-    """Request several purchases, check that all but the last are approved, and return the last response code."""
     *before, last = [code(user, **members) for members in more]
     assert set(before) == {"00"}
     return last
@@ -180,7 +178,6 @@ WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
     },
     "N7": {"a wrong CVC2": lambda issuer: with_wrong_cvc2(cardholder(issuer))},
 }
-"""The cases that cause each response code."""
 
 
 def test_every_response_code_of_the_network_has_a_case() -> None:
@@ -332,7 +329,6 @@ def test_declines_with_code_51_59_or_61_include_the_charge(card_data: CardData, 
 
 
 def total(attempt: Attempt, amount: int) -> int:
-    """Return an amount including fees and conversion."""
     card_context, asked = attempt.card_context, attempt.asked
     party = card_context.posting_context(card_context.accounts[0])
     facts = asked.use.attributes(asked.currency, party.holder_country)

@@ -13,7 +13,6 @@ from tests.cards.issuer import DAY, LEFT_OUT, PIN, Issuer
 
 @pytest.fixture(scope="module")
 def user(strict_issuer: Issuer) -> Holder:
-    """Return a holder with 100.00 GBP that no test spends."""
     return cardholder(strict_issuer)
 
 

@@ -35,7 +35,6 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 

@@ -19,18 +19,15 @@ ENDS = ("won", "lost")
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> Any:
-    """Clear a purchase without authorization and return the transaction."""
     return card.clear(None, amount, currency, **members)
 
 
 def dispute(card: Holder, transaction_id: int) -> Dispute:
-    """Return the stored dispute of a transaction."""
     item = card.issuer.hub.store.get(*Dispute.key(transaction_id))
     assert item is not None
     return Dispute.from_item(item)

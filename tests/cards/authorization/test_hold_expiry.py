@@ -31,7 +31,6 @@ def issuer(issuer: Issuer) -> Iterator[Issuer]:
 
 @pytest.fixture(autouse=True)
 def no_holds_remain(issuer: Issuer) -> Iterator[None]:
-    """Expire all remaining holds after each test."""
     yield
     issuer.clock.advance(HOLD_SECONDS)
     expire(issuer)
@@ -39,17 +38,14 @@ def no_holds_remain(issuer: Issuer) -> Iterator[None]:
 
 
 def expire(issuer: Issuer) -> int:
-    """Run the expiry job and return the number of released holds."""
     return issuer.hub.cards.call(expire_holds)
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """Return the ids of the authorizations in the due-time index."""
     return sorted(row["id"] for row in issuer.hub.store.scan("card-activity") if "due_shard" in row)
 
 
 def links_of_holds(card: Holder, *amounts: int) -> list[str]:
-    """Authorize each amount and return the links."""
     return [str(card.authorize(amount)["trans_link"]) for amount in amounts]
 
 
@@ -198,7 +194,6 @@ def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
 
 
 def hold_events(issuer: Issuer, manager_id: int) -> list[Any]:
-    """Return the data of the authorization events of a programme manager."""
     found = [each for each in issuer.causeway.recorded("card_event") if each.manager_id == manager_id]
     found = [each for each in found if each.topic == "card.authorization"]
     return [

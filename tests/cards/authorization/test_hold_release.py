@@ -40,7 +40,6 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
@@ -430,6 +429,5 @@ def test_a_concurrent_increment_and_reversal_are_both_applied(issuer: Issuer) ->
 
 
 def activity(card: Holder) -> list[Item]:
-    """Return the card's messages, oldest first."""
     owner = ("owner", f"card#{card.card_id}")
     return card.issuer.hub.store.rows("card-activity", owner, sort_prefix=("part", "activity#"))

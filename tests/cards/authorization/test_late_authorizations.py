@@ -37,12 +37,10 @@ def strict_issuer(causeway: Causeway) -> Issuer:
 
 @pytest.fixture(autouse=True)
 def _without_sleep(strict_issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable waits between storage attempts."""
     monkeypatch.setattr(strict_issuer.hub.store, "pause", lambda seconds: None)
 
 
 def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
-    """Return the keys of the items of a card, its account and its holder that concurrent requests can change."""
     holder = user.card.holder_id
     owners = (("card", user.card_id), ("account", user.account), ("holder", holder))
     limits = [usage_counters.key(kind, number) for kind, number in owners]  # type: ignore[arg-type]
@@ -50,7 +48,6 @@ def contended(user: Holder) -> list[tuple[str, dict[str, Any]]]:
 
 
 def overtake(user: Holder) -> None:
-    """Change all contended items, to simulate a concurrent request."""
     for place in contended(user):
         members: Item | None = {"windows": {}} if place[1]["part"] == "limits" else None
         user.issuer.hub.store.update(*place, add={"version": 1}, set=members)
@@ -72,7 +69,6 @@ def crowded(user: Holder, step: float = STEP) -> Iterator[None]:
 
 @contextlib.contextmanager
 def timed(issuer: Issuer) -> Iterator[list[float]]:
-    """Measure the seconds that an action takes, including waits."""
     took: list[float] = []
     began = issuer.clock.monotonic()
     with patch.object(issuer.hub.store, "pause", issuer.clock.advance):
@@ -81,20 +77,17 @@ def timed(issuer: Issuer) -> Iterator[list[float]]:
 
 
 def finish(issuer: Issuer) -> int:
-    """Run the job that adds late declines to their cards' lists. Return the number of added declines."""
     done: int = issuer.hub.cards.call(expire_holds)
     return done
 
 
 def late_decline(issuer: Issuer, number: int) -> Item:
-    """Return the stored item of the task that lists a late decline."""
     item = issuer.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
     assert item is not None
     return item
 
 
 def work(issuer: Issuer) -> int:
-    """Let a worker process the queued tasks. Return the number of tasks."""
     tasks = issuer.causeway.queued()
     for task in tasks:
         issuer.hub.delivery.worker.attempt(task)
@@ -111,7 +104,6 @@ def settle(issuer: Issuer) -> None:
 
 
 def listed(user: Holder, **members: Any) -> tuple[list[int], bool]:
-    """Return the message numbers of a page of the card's activity, and whether more records exist."""
     span = {"date_from": 0, "date_to": user.issuer.clock.time() + 3600, "item_count": 100}
     answer = user.issuer.do("getCardsActivity", **span | {"card_id": user.card_id} | members)
     assert answer.status == "success", answer.raw

@@ -36,13 +36,11 @@ FRANCE = 250
 
 @pytest.fixture(scope="module")
 def issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer with the ``shops`` programme. Check the whole ledger after all tests."""
     yield with_prices(issuer)
     prove_ledger(issuer.hub.store)
 
 
 def bought(card: Holder, amount: int, currency: int = GBP, **members: Any) -> str:
-    """Authorize and clear a purchase and return its link."""
     link = str(card.authorize(amount, currency)["trans_link"])
     card.clear(link, amount, currency, **members)
     return link

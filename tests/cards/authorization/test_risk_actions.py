@@ -44,7 +44,6 @@ def flagged(answer: Any) -> list[str]:
 
 
 def states(user: Holder) -> tuple[Any, Any]:
-    """Return the statuses of card and account with their reason codes and notes."""
     card = user.issuer.data("getCardStatus", card_id=user.card_id)
     [account] = user.issuer.data("getAccounts", account_id=user.account)
     return (

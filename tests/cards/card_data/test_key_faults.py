@@ -16,8 +16,6 @@ PLACES = [(ring, service) for ring in ("card_keys", "keyring") for service in ("
 
 
 class Unreliable:
-    """A service that fails while ``broken`` is true."""
-
     def __init__(self, service: Any) -> None:
         self._service = service
         self.broken = True
@@ -29,7 +27,6 @@ class Unreliable:
 
 
 def breaking(issuer: Issuer, ring: str, service: str) -> Unreliable:
-    """Replace a service of a process's key ring with a service that can fail. Return the replacement."""
     keys = issuer.hub.cards.keys if ring == "card_keys" else issuer.hub.keyring
     unreliable = Unreliable(getattr(keys, service))
     setattr(keys, service, unreliable)

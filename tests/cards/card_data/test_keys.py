@@ -43,7 +43,6 @@ def keys(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> CardKeys:
 
 @pytest.fixture
 def another(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> NewProcess:
-    """Return a function that returns the card keys of a second process."""
     return lambda: CardKeys(secrets, kms, NAME, clock)
 
 

@@ -34,13 +34,11 @@ class Listener:
         return sorted(bodies, key=lambda body: (body["type"], body["data"].get("epm_transaction_id", 0)))
 
     def received_events(self, event: str = "", manager_id: int = MANAGER) -> list[EventData]:
-        """Return the data of the new events. Check that all have the given type."""
         found = self.events(manager_id)
         assert {body["type"] for body in found} <= ({event} if event else EVENTS.keys())
         return [body["data"] for body in found]
 
     def forget(self) -> None:
-        """Ignore all events recorded before this call."""
         self.deliveries()
 
     def _body(self, delivery: Delivery) -> Any:

@@ -20,7 +20,6 @@ from tests.cards.issuer import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREP
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
-    """Return a value decrypted with the private key."""
     sha = hashes.SHA256()
     scheme = padding.OAEP(padding.MGF1(sha), sha, label.encode())
     return key.decrypt(base64.b64decode(text, validate=True), scheme).decode()
@@ -34,7 +33,6 @@ def listener(issuer: Issuer) -> Iterator[Listener]:
 
 @pytest.fixture
 def heard(listener: Listener) -> Listener:
-    """Return a listener that ignores all events recorded before the test."""
     listener.forget()
     return listener
 
@@ -323,7 +321,6 @@ def test_a_programme_change_that_adds_a_group_sends_an_event_without_a_previous_
 
 
 def changed(told: list[EventData]) -> list[tuple[str, str]]:
-    """Return the kind and the state of each payment event."""
     return [(each["kind"], each["state"]) for each in told]
 
 

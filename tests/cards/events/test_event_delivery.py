@@ -28,13 +28,11 @@ def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
 
 @pytest.fixture
 def secret(causeway: Causeway) -> Iterator[str]:
-    """Yield the signing secret of a programme manager that receives events."""
     with causeway.manager_wants_events() as secret:
         yield secret
 
 
 def an_event(causeway: Causeway) -> str:
-    """Create a card, which records an event. Return the id of the undelivered event."""
     Issuer(causeway).card()
     *_, latest = causeway.recorded("card_event")
     return latest.delivery_id

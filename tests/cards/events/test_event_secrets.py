@@ -19,7 +19,6 @@ from tests.causeway import Causeway
 from tests.openbanking.faults import FAULTS, Fault
 
 NEW = 77
-"""The id of a programme manager that only this module uses."""
 DAY = 24 * 3600
 
 
@@ -30,14 +29,12 @@ def cards(causeway: Causeway) -> Iterator[CardContainer]:
 
 
 def in_use(causeway: Causeway, manager_id: int = NEW) -> list[str]:
-    """Return the current signing secrets of a programme manager's events."""
     return open_secrets(
         manager_id, causeway.hub.store.get(*secrets_key(NEW)), causeway.hub.vault, causeway.clock.time()
     )
 
 
 def first(cards: CardContainer) -> str:
-    """Create and store the first secret and return its plain text."""
     plain, made = cards.call(create_events_secret, NEW)
     cards.shared.store.transact([made])
     return plain

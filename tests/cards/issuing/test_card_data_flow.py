@@ -18,20 +18,17 @@ WISHES = {"card_virtual": 0, "card_pin": PIN, "acs_password": PASSWORD}
 
 
 def opened(card_id: int, field: str, shown: str) -> str:
-    """Decrypt a value with the private key and return the plain text."""
     label = f"{card_id}|{field}".encode()
     scheme = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), label)
     return key_pair()[0].decrypt(base64.b64decode(shown, validate=True), scheme).decode()
 
 
 def with_mode(issuer: Issuer, field: str, mode: str) -> Issuer:
-    """Create an API credential that receives one field in the given mode and all other fields in plain text."""
     key = key_pair()[1] if mode == "encrypted" else None
     return issuer.with_credential(f"{field}-{mode}", modes=ALL_PLAIN | {field: mode}, encryption_key=key)
 
 
 def seen(card_id: int, field: str, mode: str, shown: Any) -> Any:
-    """Return a disclosed value in plain text. Masked and absent values are unchanged."""
     if mode != "encrypted":
         return shown
     if field == "expiry":
@@ -46,14 +43,12 @@ def expected(field: str, mode: str, clear: Any) -> Any:
 
 
 def clear_of(issuer: Issuer, card_id: int) -> dict[str, Any]:
-    """Return all data of a card, read with a credential that receives plain text."""
     details = issuer.data("getCardDetails", card_id=card_id)
     found = {field: issuer.data(action, card_id=card_id)[field] for field, action in GETTERS.items()}
     return found | {"expiry": (details["expiry_year"], details["expiry_month"])}
 
 
 def of_answer(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the card data in a response of createCard or reissueCard, by field."""
     found = {name: data.get(name) for name in GETTERS}
     expiration = data.get("expiration")
     return found | {"expiry": expiration and (expiration["year"], expiration["month"])}

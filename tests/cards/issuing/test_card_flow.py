@@ -8,7 +8,6 @@ from tests.cards.issuer import DAY, EVERYDAY, ONLINE, PREPAID, Issuer, NewCard
 
 
 def known(card: NewCard) -> dict[str, Any]:
-    """Return the card data that an activation request can include."""
     assert card.expiration is not None
     return {
         "card_request_id": card.card_request_id,
@@ -20,7 +19,6 @@ def known(card: NewCard) -> dict[str, Any]:
 
 
 def wrong(name: str, value: Any) -> Any:
-    """Return a different value in the same format."""
     if name == "card_cvc2":
         return f"{(int(value) + 1) % 1000:03}"
     if name == "card_expiration_month":

@@ -19,7 +19,6 @@ def tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def rich(tariff: Issuer) -> int:
-    """Create an account in euros with a high balance, and return its id."""
     return int(tariff.funded_address(100_000_000, EUR)["account_id"])
 
 
@@ -29,7 +28,6 @@ def ask(issuer: Issuer, **members: Any) -> Envelope:
 
 
 def charged(issuer: Issuer, account: int, **members: Any) -> int:
-    """Charge a fee and return the debited amount."""
     before = issuer.balances(account)[0]
     answer = ask(issuer, account_id=account, **members)
     assert answer.status == "success", answer.raw

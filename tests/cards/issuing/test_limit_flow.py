@@ -27,7 +27,6 @@ def shared_tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture
 def tariff(shared_tariff: Issuer) -> Issuer:
-    """Advance the clock to Wednesday at 09:00 and return the issuer."""
     now = shared_tariff.clock.time()
     wednesday = 6 * DAY + 9 * 3600
     shared_tariff.clock.advance((wednesday - now) % (7 * DAY))
@@ -35,7 +34,6 @@ def tariff(shared_tariff: Issuer) -> Issuer:
 
 
 def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any:
-    """Create a funded account with a limit group and return its address."""
     currency = GBP if method == UK else EUR
     address = issuer.address(issuer.account(currency_ison=currency, limit_group_id=group, **members), method)
     issuer.inbound(address, 1_000_000)
@@ -43,7 +41,6 @@ def limited(issuer: Issuer, group: int, method: int = UK, **members: Any) -> Any
 
 
 def codes(issuer: Issuer, address: Any, *amounts: int) -> list[int | None]:
-    """Request payments and return the status code of each payment."""
     return [issuer.transfer(address, amount).status_code for amount in amounts]
 
 
@@ -53,7 +50,6 @@ def statuses(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> Any:
 
 
 def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int, int]:
-    """Return the remaining count and amount of the first limit entry."""
     entry, *_ = statuses(issuer, record_id, limit_type)
     return entry["count"], entry["amount"]
 

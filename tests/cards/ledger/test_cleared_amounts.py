@@ -24,8 +24,6 @@ def converted(amount: int, rate: Decimal, markup: Decimal, of: int, to: int, *, 
 
 
 class Shop:
-    """A merchant's partial clearings and refunds."""
-
     def __init__(self, parts: list[int], rate: Decimal, markup: Decimal, of: int, to: int) -> None:
         self.markup, self.pair = markup, (of, to)
         taken = [converted(part, rate, markup, of, to, debit=True) for part in parts]
@@ -34,7 +32,6 @@ class Shop:
             self.state = self.state.add_clearing(each)
 
     def gives_back(self, amount: int, rate: Decimal) -> Conversion:
-        """Refund an amount at a rate, check the conversion and return the conversion."""
         taken, brought = (
             converted(self.state.amount, rate, self.markup, *self.pair, debit=debit) for debit in (True, False)
         )

@@ -41,7 +41,6 @@ def group(*entries: FeeEntry) -> FeeGroup:
 
 
 def charged(amount: int, *entries: FeeEntry, currency: int = EUR, account: int = EUR) -> list[int]:
-    """Return the amounts of a purchase's fees."""
     facts = replace(PURCHASE, currency=currency)
     return [fee.amount for fee in fees_of(CATALOGUE, group(*entries), facts, amount, currency, account)]
 
@@ -109,7 +108,6 @@ def test_the_fixed_part_is_added_to_the_percentage() -> None:
 
 @pytest.mark.parametrize(("amount", "price"), [(0, 50), (49_00, 50), (50_00, 50), (51_00, 51)])
 def test_a_price_below_the_minimum_is_raised_to_the_minimum(amount: int, price: int) -> None:
-    """With a fee of 1 %, the test uses fees of 49, 50 and 51 minor units around the minimum."""
     assert charged(amount, entry(percent=Decimal(1), minimum=50)) == [price]
 
 

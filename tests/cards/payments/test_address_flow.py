@@ -24,7 +24,6 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def paying(address: Any) -> dict[str, Any]:
-    """Return the members of a payment in pounds to an address."""
     least = {"epm_address_id": address["id"], "amount": 100, "currency_ison": GBP}
     return least | {"scheme": "FPS", "sender_name": "Bob"}
 
@@ -331,7 +330,6 @@ def test_an_unblocked_address_can_be_suspended_and_reactivated(issuer: Issuer, b
 
 
 def change(issuer: Issuer, number: int, status: str) -> int | None:
-    """Request a status change, check the resulting status and return the status code."""
     code = issuer.do(CHANGE, epm_address_id=number, status=status).status_code
     shown = issuer.data("getExternalPaymentAddress", epm_address_id=number)["status"]
     assert shown == status or code is not None

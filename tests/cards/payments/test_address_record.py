@@ -25,7 +25,6 @@ def module_causeway(shared_causeway: Causeway) -> Causeway:
 
 
 def address(**members: Any) -> ExternalAddress:
-    """Return a record of a holder's account with a German IBAN by default."""
     least: dict[str, Any] = {
         "id": next(_ids),
         "manager_id": 1,
@@ -45,7 +44,6 @@ def address(**members: Any) -> ExternalAddress:
 
 
 def british(**members: Any) -> ExternalAddress:
-    """Return a record with a sort code, an account number and the matching IBAN."""
     number = british_number(next(_ids))
     assert number
     numbers = {"sort_code": SORT_CODE, "account_number": number, "iban": british_iban(number), "bic": None}

@@ -22,13 +22,11 @@ AMOUNT = 300
 
 @pytest.fixture(scope="module")
 def notified_issuer(issuer: Issuer) -> Iterator[Issuer]:
-    """Yield an issuer that receives events."""
     with issuer.causeway.manager_wants_events():
         yield issuer
 
 
 def rows(issuer: Issuer, account: int) -> list[Any]:
-    """Return the transactions of an account from getTransactions."""
     found: list[Any] = issuer.data("getTransactions", **ALWAYS, account_id=account)
     return found
 
@@ -38,12 +36,10 @@ def row(issuer: Issuer, account: int, number: int) -> Any:
 
 
 def other_side(shown: Members) -> dict[str, Any]:
-    """Return the counterparty members of a row or an event."""
     return {name: shown[name] for name in (*NAMES, REMITTANCE) if name in shown}
 
 
 def last_event(issuer: Issuer, number: int) -> Any:
-    """Return the data of the latest event about a payment."""
     found = issuer.causeway.recorded("card_event")
     bodies = (
         jsontext.loads(issuer.hub.delivery.bodies.open(each.delivery_id, BODY, each.body_parts)) for each in found
@@ -53,14 +49,12 @@ def last_event(issuer: Issuer, number: int) -> Any:
 
 
 def both(issuer: Issuer, account: int, payment: int, transaction: int) -> dict[str, Any]:
-    """Return the counterparty in the transaction row of a payment. Check that the event has the same counterparty."""
     shown = other_side(row(issuer, account, transaction))
     assert other_side(last_event(issuer, payment)) == shown
     return shown
 
 
 def sent_out(issuer: Issuer, method: int, **members: Any) -> tuple[int, int]:
-    """Create a funded account and an outbound payment. Return the ids of the account and the payment."""
     currency = {UK: 826, SEPA: EUR}[method]
     address = issuer.funded_address(10_000, currency)
     answer = issuer.transfer(address, AMOUNT, **{"destination_account_name": "Lantern Books"} | members)

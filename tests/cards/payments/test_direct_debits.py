@@ -18,17 +18,14 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def decide(issuer: Issuer, number: int, should_pay: int, reason: Any = 0, **members: Any) -> int | None:
-    """Send a decision on a direct debit and return the status code."""
     return issuer.do(DECIDE, epm_transaction_id=number, should_pay=should_pay, reason=reason, **members).status_code
 
 
 def passed(issuer: Issuer, number: int) -> Any:
-    """Simulate the cut-off time of a direct debit. Return the simulator's response."""
     return issuer.data("simulateDirectDebit", epm_transaction_id=number)
 
 
 def announced(issuer: Issuer, amount: int = 2500, held: int = 10_000) -> tuple[Any, int, int]:
-    """Create a funded account with a mandate and a pending direct debit. Return the new records."""
     address = issuer.funded_address(held)
     mandate = issuer.mandate(address)
     return address, mandate, issuer.debit(mandate, amount)["epm_transaction_id"]

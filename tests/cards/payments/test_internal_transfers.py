@@ -17,7 +17,6 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def to(address: Any) -> dict[str, Any]:
-    """Return the destination members for an address of this service."""
     return {"destination_iban": address["iban"]}
 
 

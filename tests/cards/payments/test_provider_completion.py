@@ -23,8 +23,6 @@ def nothing(_: ProviderOrder) -> None:
 
 
 class Watched:
-    """The sandbox's provider with recorded calls and an optional action during the next order."""
-
     def __init__(self, issuer: Issuer) -> None:
         self._provider = issuer.hub.cards.payment_provider
         self._happens: dict[str, Callable[[ProviderOrder], object]] = {}
@@ -77,7 +75,6 @@ def raising(error: Exception) -> Callable[[ProviderOrder], None]:
 
 
 def later(issuer: Issuer, seconds: int = 60) -> int:
-    """Advance the clock, run the scheduled job and return the number of finished payments."""
     issuer.clock.advance(seconds)
     return issuer.hub.cards.call(finish_due_payments)
 

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.faults
 
 
 def silent(issuer: Issuer, count: int) -> list[int]:
-    """Create payments to which the provider does not respond. Return the ids of the payments."""
     address = issuer.funded_address(10_000)
     answers = [issuer.transfer(address, 100, destination_account_name="Silent") for _ in range(count)]
     assert [answer.status_code for answer in answers] == [8001] * count
@@ -25,7 +24,6 @@ def silent(issuer: Issuer, count: int) -> list[int]:
 
 
 def waiting(issuer: Issuer) -> list[int]:
-    """Return the ids of the payments in the due-time index."""
     return sorted(row["id"] for row in issuer.hub.store.scan("external-payments") if row.get("due_at") is not None)
 
 

@@ -18,7 +18,6 @@ def tariff(issuer: Issuer) -> Issuer:
 
 
 def came(issuer: Issuer, amount: int, scheme: str = "FPS", **members: Any) -> tuple[Any, int]:
-    """Create an address with an inbound payment by a scheme. Return the address and the id of the payment."""
     uk = scheme in ("FPS", "BACS", "CHAPS")
     address = issuer.address(method=UK if uk else SEPA)
     return address, issuer.inbound(address, amount, scheme=scheme, **members)["epm_transaction_id"]
@@ -31,7 +30,6 @@ def back(issuer: Issuer, number: int, action: str = INBOUND, **members: Any) -> 
 
 
 def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
-    """Create payments of every kind for one address. Return the payment ids by kind and state."""
     found = {"settled in": issuer.inbound(address, 10_000)["epm_transaction_id"]}
     found["direct credit"] = issuer.inbound(address, 100, scheme="BACS")["epm_transaction_id"]
     found["pending out"] = issuer.pending_payment(address, 100)

@@ -40,7 +40,6 @@ def provider(module_causeway: Causeway) -> Provider:
 
 
 def order(name: str = SHOP.name, **members: Any) -> ProviderOrder:
-    """Return an order for a new payment of 12.50 EUR."""
     payment = ProviderOrder(next(_payments), "payment", SEPA, EUR, 1250, (), replace(SHOP, name=name), "rent", None)
     return replace(payment, **members)
 

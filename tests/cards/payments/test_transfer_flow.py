@@ -21,7 +21,6 @@ def tariff(issuer: Issuer) -> Issuer:
 
 @pytest.fixture(scope="module")
 def rich(tariff: Issuer) -> dict[int, Any]:
-    """Return a funded address without limits for each method."""
     return {UK: tariff.funded_address(900_000_000), SEPA: tariff.funded_address(900_000_000, EUR)}
 
 

@@ -103,7 +103,6 @@ SEARCHED_FIRST = {"status", "expiry", "program_id", "holder_id", "last_four"}
 
 
 def write_earlier_row(issuer: Issuer, made: NewCard, kept: set[str], **members: Any) -> None:
-    """Replace the list row of a card with a row from an earlier version, which had fewer members."""
     card = Card.from_item(issuer.hub.store.get(*Card.key(made.card_id)) or {})
     row = put_row(card, "", made.pan, "attempt").item
     issuer.hub.store.put("cards", {name: row[name] for name in kept} | members)

@@ -18,17 +18,14 @@ from tests.kit.storage import record_calls
 
 READS, LISTS = "BatchGetItem", ["Query"] * 16
 NOWHERE = 999_999_999
-"""An id that no record has."""
 
 
 @pytest.fixture(scope="module")
 def card(issuer: Issuer) -> NewCard:
-    """Return a used card that the tests only read."""
     return used_card(issuer)
 
 
 def used_card(issuer: Issuer) -> NewCard:
-    """Create a card with two accounts, purchases and a clearing."""
     made = issuer.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
     issuer.give(made.account_id, 100_00)
     held = issuer.purchase(made.card_id, 25_00, merchant_name="Corner Shop")

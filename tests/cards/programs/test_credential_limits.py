@@ -20,7 +20,6 @@ LIMITED = "limited"
 
 @pytest.fixture
 def limited(new_issuer: Issuer) -> Issuer:
-    """Return an issuer with a credential that permits two calls per minute."""
     return new_issuer.with_credential(LIMITED, calls_per_minute=2)
 
 

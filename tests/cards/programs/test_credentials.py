@@ -22,8 +22,6 @@ from tests.kit.storage import record_calls
 
 
 class Caller:
-    """A programme manager with a loaded credential and the credential's secret parts."""
-
     def __init__(self, causeway: Causeway) -> None:
         self.causeway = causeway
         self.content = manager(credentials=[credential("app", actions=["getHolder"]), credential("other")])

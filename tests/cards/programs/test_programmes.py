@@ -15,7 +15,6 @@ from tests.kit.logs import Lines
 
 @pytest.fixture
 def small(causeway: Causeway) -> dict[str, Any]:
-    """Load a small programme manager and return its file content."""
     made = manager()
     loaded(causeway.hub, made)
     return made

@@ -86,7 +86,6 @@ BULK_NEEDS = ["bulk_address_line_1", "bulk_country_ison", "bulk_zipcode", "bulk_
 
 
 def required(action: str, members: Members) -> set[str]:
-    """Return the fields that the error message reports as required."""
     code, message = refusal_if_any(action, members)
     assert code in (None, REQUIRED), message
     return {name for name in TABLES[action].request if f"{name} is required" in message}

@@ -22,13 +22,11 @@ PAIRED = ("holder_id", "account_id", "maximum_amount")
 
 
 def with_member(action: str, name: str) -> Members:
-    """Return a complete request in which the member is validated."""
     found: Members = next(each for each in whole_requests.whole(action) if name in each)
     return found
 
 
 def as_sent(value: Any) -> Any:
-    """Return a value after conversion to and from JSON."""
     return jsontext.loads(jsontext.dumps(value))
 
 

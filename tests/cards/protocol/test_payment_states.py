@@ -29,7 +29,6 @@ ADDRESS = state_table(
     getAccountExternalPaymentAddresses  ok   ok   ok
     """
 )
-"""The expected status code by action and address state."""
 ADDRESS_MOVES = state_table(
     """
          A    S    B
@@ -38,7 +37,6 @@ ADDRESS_MOVES = state_table(
     B 4002 4002 4002
     """
 )
-"""The expected status code of changeExternalPaymentAddressStatus by current state and requested state."""
 
 MANDATE = state_table(
     """
@@ -46,7 +44,6 @@ MANDATE = state_table(
     cancelExternalPaymentMandate   ok 4005
     """
 )
-"""The expected status code by action and mandate state."""
 
 PAYMENT = state_table(
     """
@@ -72,7 +69,6 @@ RESULTS = state_table(
 
 
 def address_in(issuer: Issuer, state: str) -> Any:
-    """Create a funded account and return its address in a state."""
     address = issuer.funded_address(FUNDS)
     if state != "A":
         issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=state)

@@ -32,13 +32,11 @@ CARD = state_table(
     createAccount                        ok   ok   ok   ok   ok   ok   ok 4002
     """
 )
-"""The expected status code by action and card state."""
 
 READS = (
     *("getAccounts", "getCvc2", "getCardDetails", "getCardNumber", "getPin", "getCardStatus", "getCardAcsPassword"),
     *("getHolder", "getCardFees", "getCardsActivity", "getFinancialAuthorizes", "getTransactions"),
 )
-"""Actions that read a card in every state."""
 
 MENTIONING = ("assignExternalPaymentAddress", "assignExternalPaymentAddressForSpecialAccount", "createCustomFee")
 """Actions that refer to a card without changing the card. These actions are rejected only for state B."""
@@ -57,7 +55,6 @@ MOVES = state_table(
     B 4002 4002 4002 4002 4002 4002
     """
 )
-"""The expected status code of changeCardStatus by current state and requested state."""
 
 ACCOUNT = state_table(
     """
@@ -71,7 +68,6 @@ ACCOUNT = state_table(
     getTransactions                ok   ok   ok   ok
     """
 )
-"""The expected status code by action and account state."""
 
 MONEY_ACCOUNT = state_table(
     """
@@ -154,7 +150,6 @@ def request(action: str, records: whole_requests.Records) -> Members:
 
 
 def page(action: str) -> Members:
-    """Return the paging members that a read requires."""
     if EVERY_ACTION[action].is_continued:
         return {"date_from": 0, "date_to": 1, "item_count": 1}
     return {"paginator": {"item_count": 1, "offset": 0}} if EVERY_ACTION[action].is_paged else {}

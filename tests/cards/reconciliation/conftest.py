@@ -16,8 +16,6 @@ FOREVER = float("inf")
 
 @dataclass
 class Ledger:
-    """A ledger with two accounts, a special account and payments between the accounts, and the mismatches found."""
-
     issuer: Issuer
     first: int
     second: int
@@ -39,7 +37,6 @@ class Ledger:
         return self.go_on()
 
     def account(self, number: int, **members: Any) -> Item:
-        """Change members of an account's item and return the previous item."""
         key = {"owner": f"account#{number}", "part": "account"}
         before = self.store.get("cards", key)
         assert before is not None
@@ -48,7 +45,6 @@ class Ledger:
         return before
 
     def row(self, owner: str, number: int, **members: Any) -> Item:
-        """Change members of a ledger row and return the previous row."""
         key = {"owner": owner, "part": f"movement#{number:012}"}
         before = self.store.get("ledger", key)
         assert before is not None

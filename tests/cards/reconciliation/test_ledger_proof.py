@@ -51,7 +51,6 @@ def account(number: int = 17, currency: int = GBP) -> Account:
 
 
 def transaction(number: int, amount: int, **members: Any) -> Transaction:
-    """Return a transaction that credits ``amount``, or debits a negative amount."""
     least: dict[str, Any] = {"transaction_type": EXTERNAL_OUT, "trans_link": "E1", "currency": GBP}
     least |= {"direction": "debit" if amount < 0 else "credit", "amount": abs(amount), "holder_amount": abs(amount)}
     return Transaction(id=number, **least | members)
@@ -59,13 +58,10 @@ def transaction(number: int, amount: int, **members: Any) -> Transaction:
 
 @dataclass
 class Books:
-    """The items of a ledger, in the same format as stored movements."""
-
     items: list[Item] = field(default_factory=list)
     written: int = 0
 
     def write(self, movement: Movement, *accounts: Account) -> list[Account]:
-        """Write a movement and return the updated accounts."""
         self.items += [deepcopy(each.item) for each in movement.operations() if isinstance(each, Put)]
         return [movement.account_after(each) for each in accounts]
 

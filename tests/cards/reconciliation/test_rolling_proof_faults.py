@@ -53,8 +53,6 @@ PREPARATIONS: tuple[Callable[[Ledger], None], ...] = (everything_holds, one_is_b
 
 
 class Run:
-    """A run of the ledger check with a fault, and the subsequent runs."""
-
     def __init__(self, ledger: Ledger, prepare: Callable[[Ledger], None]) -> None:
         self._ledger, self._prepare = ledger, prepare
         prepare(ledger)

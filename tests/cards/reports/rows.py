@@ -101,7 +101,6 @@ LEAST_TRANSACTION: Row = {
     "mti": 1240,
     "at": AT,
 }
-"""The members of every transaction row."""
 NETWORK: Row = {
     "risk_rule_ids": "7",
     "interchange_rate_designator": "75",
@@ -161,7 +160,6 @@ WHOLE_TRANSACTION: Row = LEAST_TRANSACTION | {
     "network": NETWORK,
     "counterparty": COUNTERPARTY,
 }
-"""A transaction row with all members, for a purchase in a foreign currency."""
 
 
 def message(issuer: Issuer, card_id: int, at: int, *, level: int = 0, financial: bool = True, **members: Any) -> int:
@@ -201,7 +199,6 @@ def _rows(lists: Sequence[Timeline], at: int, number: int, row: Row) -> list[Put
 
 
 def paged(report: Callable[..., Envelope], name: str, item_count: int, **members: Any) -> list[list[int]]:
-    """Return the row numbers of each page. ``name`` is the member that contains the number."""
     pages: list[list[int]] = []
     last: dict[str, int] = {}
     while True:

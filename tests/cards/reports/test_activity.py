@@ -30,7 +30,6 @@ def minute(issuer: Issuer) -> int:
 
 
 def report(issuer: Issuer, listed: str, card: int, **members: Any) -> Envelope:
-    """Request a list, by default for the last four hours, and return the response."""
     now = issuer.clock.time()
     least = {"date_from": now - 4 * 3600, "date_to": now + 3600, "item_count": 100}
     return issuer.do(listed.partition(" ")[0], **LISTED[listed](card) | least | members)
@@ -42,7 +41,6 @@ def ids(answer: Envelope) -> list[int]:
 
 
 def within(at: int) -> dict[str, int]:
-    """Return the ``date_from`` and ``date_to`` of a 30-second interval."""
     return {"date_from": at // _SECOND, "date_to": at // _SECOND + 29}
 
 

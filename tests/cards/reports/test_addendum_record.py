@@ -14,19 +14,16 @@ OVERALL = pytest.mark.parametrize("overall", [False, True], ids=["of a transacti
 
 
 def transaction(issuer: Issuer, **account: Any) -> int:
-    """Create a transaction and return its id."""
     number: int = issuer.inbound(issuer.address(issuer.account(**account)), 1000)["transaction_id"]
     return number
 
 
 def new_addendum(issuer: Issuer, number: int, **members: Any) -> int:
-    """Create an addendum of a transaction and return its id."""
     least = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
     return int(issuer.data("simulateAddendum", **least | members)["id"])
 
 
 def report(issuer: Issuer, number: int | None = None, **members: Any) -> Envelope:
-    """Request the addendums of a transaction or of the last hour, and return the response."""
     now = issuer.clock.time()
     least: dict[str, Any] = {"date_imported_from": now - 3600, "date_imported_to": now + 3600, "item_count": 100}
     return issuer.do("getFinancialDetailAddendums", **least | ({"transaction_id": number} if number else {}) | members)

@@ -19,7 +19,6 @@ AHEAD = 7 / (24 * 3600)
 
 
 def decided(issuer: Issuer, action: str, **members: Any) -> int:
-    """Repeat a simulator call until no conflict remains. Return the new number."""
     answers = (issuer.sim(action, **members) for _ in itertools.count())
     answer = next(each for each in answers if each.status_code != Status.CONFLICT)
     assert answer.status == "success", answer.raw
@@ -27,7 +26,6 @@ def decided(issuer: Issuer, action: str, **members: Any) -> int:
 
 
 def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], **members: Any) -> list[int]:
-    """Read pages until the writers have finished and no more rows are available. Return all row numbers."""
     seen: list[int] = []
     while True:
         was_over = is_over()
@@ -42,7 +40,6 @@ def follow(issuer: Issuer, action: str, name: str, is_over: Callable[[], bool], 
 def raced(
     issuer: Issuer, writing: Sequence[Callable[[], int]], reading: Callable[..., list[int]]
 ) -> tuple[set[int], list[int]]:
-    """Write and read concurrently. Return the written numbers and the read numbers."""
     written: list[int] = []
 
     def write(first: int) -> list[int]:

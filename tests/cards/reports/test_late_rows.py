@@ -45,14 +45,12 @@ class Poller:
     seen: list[int] = field(default_factory=list)
 
     def poll(self, **members: Any) -> list[int]:
-        """Read one page and return its row ids."""
         last = {"last_id": self.seen[-1]} if self.seen else {}
         rows = self.issuer.data(self.action, **{"item_count": PAGE} | self.dates | last | members)
         self.seen += (new := [int(row[self.name]) for row in rows])
         return new
 
     def follow(self) -> list[int]:
-        """Read all available pages and return their row ids."""
         before = len(self.seen)
         while self.poll():
             pass
@@ -409,11 +407,9 @@ def late_confirmations(issuer: Issuer) -> Iterator[None]:
 
 
 def reserved_rows(issuer: Issuer) -> list[Item]:
-    """Return the reservations that are neither used nor cancelled."""
     return [row for row in issuer.hub.store.scan("card-activity") if RESERVED_BY in row]
 
 
 def _numbers(operations: Sequence[Operation]) -> list[int]:
-    """Return the row ids in the list of all cards that the operations write."""
     [row] = [each.item for each in operations if isinstance(each, Put) and each.item["owner"].startswith("manager#")]
     return [int(row["part"].split("#")[2])]

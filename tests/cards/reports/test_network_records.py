@@ -28,7 +28,6 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def asked(issuer: Issuer) -> Mapping[str, Any]:
-    """Send network messages for a card with an account in euros, and return the responses by name."""
     card = issuer.spendable(100_000).card_id
     first = issuer.purchase(card, 2500, **SHOP, **USE)
     other = issuer.purchase(card, 1000, currency_ison=USD, **SHOP)
@@ -52,7 +51,6 @@ def asked(issuer: Issuer) -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module")
 def rows(issuer: Issuer, asked: Mapping[str, Any]) -> Rows:
-    """Return the card's rows in each report."""
     members = {"card_id": asked["card"], "date_from": 0, "date_to": issuer.clock.time() + 9, "item_count": 100}
     return {action: issuer.data(action, **members) for action in MODELS}
 

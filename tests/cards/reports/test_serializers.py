@@ -81,7 +81,6 @@ def mandatory(table: Mapping[str, Any]) -> set[str]:
 
 
 def as_written(row: Row) -> Row:
-    """Return a message in the format of the API."""
     flags = {name: [row[name]] for name in ("risk_actions", "security_checks")}
     rates = {name: Decimal(value) for name, value in row.items() if name.endswith("_rate")}
     return row | flags | rates

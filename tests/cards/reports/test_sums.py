@@ -27,7 +27,6 @@ AMOUNTS = st.integers(1, 99_99)
 
 
 def documented_credits() -> frozenset[int]:
-    """Return the credit transaction types from the documentation page."""
     [rule] = tables(section(CARD_NETWORK, "### How rows add up"))
     [credit] = [row for row in rule if row[-1] == "+"]
     return frozenset(map(int, credit[0].split(", ")))
@@ -115,7 +114,6 @@ class Cardholder:
     # -- what is seen
 
     def rows(self) -> list[Any]:
-        """Return all rows of the account from every page."""
         found: list[Any] = []
         last: dict[str, int] = {}
         while True:
@@ -127,7 +125,6 @@ class Cardholder:
             last = {"last_id": found[-1]["transaction_id"]}
 
     def check(self) -> Sequence[Any]:
-        """Check that the rows add up to the settled balance, and return the rows."""
         rows = self.rows()
         assert sum(map(effect, rows)) == self.card.balances()[0]
         return rows
@@ -154,7 +151,6 @@ PROGRAMMES = pytest.mark.parametrize("program", [BLENDING, NOT_BLENDING], ids=["
 
 
 def effect(row: Mapping[str, Any]) -> int:
-    """Return the effect of a row on the settled balance by the documented rule."""
     amount: int = row["holder_amount"] if row["transaction_type"] in CREDITS else -row["holder_amount"]
     return amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0))
 

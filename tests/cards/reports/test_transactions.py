@@ -16,13 +16,10 @@ from tests.kit.storage import record_calls
 
 TABLE = TABLES["getTransactions"].answer
 WITH_FEES = 304
-"""A fee group of the demonstration programme that charges fees for payments."""
 
 
 @dataclass(frozen=True)
 class Money:
-    """A card with a funded account, the account's address and the payments of the account in order."""
-
     card: NewCard
     address: Any
     came: list[int]
@@ -123,7 +120,6 @@ def test_a_date_range_includes_its_first_and_last_second(issuer: Issuer, money: 
 
 
 def _start(issuer: Issuer, money: Money) -> int:
-    """Return the time of the first payment, in Unix seconds."""
     [account] = issuer.data("getAccounts", **money.of_account)
     last: int = account["date_updated"]
     return last - 4
@@ -200,7 +196,6 @@ def test_a_page_takes_one_read_and_one_query(issuer: Issuer, money: Money) -> No
 
 @pytest.fixture(scope="module")
 def kinds(issuer: Issuer) -> Mapping[str, Any]:
-    """Return the displayed transactions of every kind of external payment and fee."""
     account = issuer.account(currency_ison=GBP, fee_group_id=WITH_FEES)
     address = issuer.address(account)
     made = {"in": issuer.inbound(address, 10_000, reference="INVOICE 7")["transaction_id"]}

@@ -22,7 +22,6 @@ PEM = signatures.public_pem(KEY.public_key())
 
 
 def credential(mode: str, **modes: str) -> Credential:
-    """Return a credential with the same mode for every field, except the fields in ``modes``."""
     return Credential(
         manager_id=1,
         name="web-shop",

@@ -23,7 +23,6 @@ REVEALS = {name: action.field for name, action in EVERY_ACTION.items() if action
 
 
 def code(answer: Envelope) -> int | None:
-    """Return the status code of an error response. Check the format of the response."""
     if answer.status == "error":
         assert list(answer.members) == ["status", "duplicated", "status_code", "message"]
         assert answer.duplicated == 0
@@ -152,7 +151,6 @@ def test_an_invalid_reference_returns_code_1004_for_every_action(issuer: Issuer,
 
 @pytest.fixture(scope="module")
 def idle(issuer: Issuer) -> Issuer:
-    """Return an issuer with a credential that permits no action."""
     return issuer.with_credential("idle", actions=frozenset())
 
 
@@ -200,7 +198,6 @@ FAULTS: dict[int, Callable[[Issuer], dict[str, Any]]] = {
 
 
 def used(issuer: Issuer) -> str:
-    """Return a reference that an earlier, different request used."""
     reference = issuer.reference()
     issuer.data("getDesign", program_id=101, request_reference_id=reference)
     return reference

@@ -58,13 +58,11 @@ def ids(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def request_with(records: Records, action: str, name: str) -> Members:
-    """Return a complete request for existing records in which the member is validated."""
     return next(each for each in whole_requests.whole(action, records) if name in each)
 
 
 @pytest.fixture(scope="module")
 def standing(issuer: Issuer) -> Records:
-    """Return records that no test changes."""
     return request_records.create_records(issuer, "createCustomFee")
 
 
@@ -115,7 +113,6 @@ def test_a_limit_group_of_another_type_returns_code_3005(issuer: Issuer, action:
 
 @pytest.fixture(scope="module")
 def foreign(issuer: Issuer) -> Mapping[str, Any]:
-    """Create records of a different programme manager. Return the ids by the name of the request member."""
     other = issuer.as_caller("other")
     holder = other.holder(**HOLDER_DETAILS | {"holder_limit_group_id": 1221})
     card = other.card(card_program_id=1101, holder_id=holder)
@@ -217,7 +214,6 @@ def test_a_holder_access_level_above_the_credentials_level_returns_code_1102(bel
 
 
 def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
-    """Return the lowest access level of the demonstration programme at which a record is visible."""
     return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 

@@ -36,7 +36,6 @@ def silence() -> Iterator[None]:
 
 
 def finish(issuer: Issuer) -> None:
-    """Advance the clock by two minutes and run the scheduled job."""
     issuer.with_own_clock(days=2 / (24 * 60)).hub.cards.call(finish_due_payments)
 
 

@@ -21,7 +21,6 @@ def _no_pauses(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def all_answers_lost(causeway: Causeway, write: str) -> Fault:
-    """Return a fault that loses every response to the first write, including retries."""
     return Fault(causeway, "after", 1, lasting=True, operation=write)
 
 

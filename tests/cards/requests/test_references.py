@@ -235,7 +235,6 @@ def test_a_retry_returns_card_data_for_one_day(issuer: Issuer, action: str, line
 
 
 def audit(lines: Lines) -> list[Any]:
-    """Return the revealed card fields in the audit lines."""
     return [line["field"] for line in lines.all() if line["message"] == "card data revealed"]
 
 

@@ -19,22 +19,18 @@ _numbers = itertools.count(1)
 
 
 class Things:
-    """Test items in a due-time index, and a run that processes the due items."""
-
     def __init__(self, issuer: Issuer) -> None:
         self.clock, self.store = issuer.clock, issuer.hub.store
         self.items = DueItems(self.store, self.clock, issuer.hub.metrics, DUE, "thing")
         self.seen: list[int] = []
 
     def waits(self, seconds: int) -> int:
-        """Create an item that is due after the given number of seconds. Return the item's number."""
         number = next(_numbers)
         members = {"id": number, "due_at": self.clock.time() + seconds, **DUE.entry(str(number))}
         self.store.put(DUE.table, _key(number) | members)
         return number
 
     def due_at(self, number: int) -> int | None:
-        """Return the seconds until an item is due, or ``None`` if the item has no due time."""
         item = self.store.get(DUE.table, _key(number))
         assert item is not None
         return item["due_at"] - self.clock.time() if "due_at" in item else None
@@ -54,7 +50,6 @@ def _key(number: int) -> Item:
 
 @pytest.fixture
 def things(issuer: Issuer) -> Iterator[Things]:
-    """Yield the items. After the test, check that the index is empty."""
     made = Things(issuer)
     yield made
     made.clock.advance(3600)

@@ -19,7 +19,6 @@ ALWAYS = Span.of_seconds(None, None)
 
 
 def timeline(owner: str = "") -> Timeline:
-    """Return an empty list of a test owner."""
     return Timeline("card-activity", owner or f"test#{new_id()}", "row", 5)
 
 
@@ -156,7 +155,6 @@ LISTS = [Rows("card-activity", f"latest#{shard}", "row") for shard in range(3)]
 
 @pytest.fixture
 def causeway_with_rows(causeway: Causeway) -> Causeway:
-    """Store 20 rows in three lists, and further rows with similar keys."""
     for number in range(20):
         at = {"owner": f"latest#{number % 3}", "part": f"row#{number:03}", "number": number}
         causeway.hub.store.put("card-activity", at)

@@ -81,7 +81,6 @@ def test_a_rule_with_a_maximum_amount_matches_only_its_currency(issuer: Issuer) 
 
 
 def test_whitelist_entries_above_the_maximum_length_return_2003(issuer: Issuer) -> None:
-    """The test sends four matching lists of the maximum length."""
     card = issuer.card_in("A").card_id
     pairs = ",".join(f"4000{number:04}+S{number:05}" for number in range(4095))
     codes = ",".join(f"{number:04}" for number in range(10_000))

@@ -81,7 +81,6 @@ GOOD = answers((200, b"{}"))
 
 
 def head(server: SocketServer, number: int = 0) -> dict[str, str]:
-    """Return the headers of a request by lower-case name. The empty string is the key of the request line."""
     first, *lines = server.requests[number][1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
     return {"": first} | {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
 

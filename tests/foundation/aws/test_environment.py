@@ -92,7 +92,6 @@ SETTINGS: list[dict[str, str]] = [
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Remove all AWS variables and use an empty home folder."""
     for name in [*os.environ]:
         if name.startswith(("AWS_", "REQUESTS_CA_BUNDLE")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -222,7 +221,6 @@ def test_credentials_of_an_aws_profile_are_used(monkeypatch: pytest.MonkeyPatch,
 
 
 def container(expires_in: timedelta) -> Any:
-    """Return a container credential endpoint that issues numbered access keys."""
 
     numbers = count(1)
 

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.usefixtures("resources")
 
 @pytest.fixture
 def name() -> str:
-    """Create a secret without a value. Return the secret's name."""
     made: str = boto3.client("secretsmanager").create_secret(Name=f"test-{new_id()}")["Name"]
     return made
 

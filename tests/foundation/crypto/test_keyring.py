@@ -58,7 +58,6 @@ def keyring(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> Keyring:
 
 @pytest.fixture
 def another(secrets: FakeSecrets, kms: FakeKms, clock: ManualClock) -> NewProcess:
-    """Return a function that returns the keyring of another process."""
     return lambda: Keyring(secrets, kms, NAME, clock)
 
 

@@ -40,8 +40,6 @@ def one_signing_key() -> Iterator[None]:
 
 
 class Stage:
-    """A keyring with its own secrets, and records encrypted with its data keys."""
-
     def __init__(self, causeway: Causeway) -> None:
         self.clock, self.store = causeway.clock, causeway.hub.store
         self.new_keyring = partial(Keyring, FakeSecrets(), FakeKms(), "keys", self.clock)
@@ -76,7 +74,6 @@ class Stage:
         return progress
 
     def finish(self) -> ResealingProgress:
-        """Run all passes of the reencryption. Return the final progress."""
         for _ in range(9):
             if (progress := self.run()).finished_at is not None:
                 return progress

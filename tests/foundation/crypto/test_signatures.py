@@ -26,7 +26,6 @@ def other() -> rsa.RSAPrivateKey:
 
 
 def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey) -> tuple[str, str]:
-    """Return the private and the public key in PEM."""
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )

@@ -9,8 +9,6 @@ from chalicelib.foundation.crypto.keyring import Unsealable, Vault
 
 
 class OneKey:
-    """A keyring with one data key."""
-
     def __init__(self, number: int = 1) -> None:
         self._number = number
         self._cipher = AESGCM(AESGCM.generate_key(256))

@@ -41,7 +41,6 @@ stored = st.recursive(
 
 
 def on_the_wire(value: object) -> Any:
-    """Return a value in the format in which boto3's client sends it."""
     return json.loads(json.dumps(TypeSerializer().serialize(value), default=_base64))
 
 

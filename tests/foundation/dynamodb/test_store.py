@@ -181,9 +181,8 @@ def test_a_batch_read_of_more_than_100_keys_is_rejected(store: Store) -> None:
 
 
 class HalfAnswers:
-    """A fake DynamoDB call that processes one key of each batch, or no key if ``stuck`` is true. All other keys are
-    returned as
-    unprocessed.
+    """A fake DynamoDB call that processes one key of each batch, or no key if ``stuck`` is true, and returns the rest
+    as unprocessed.
     """
 
     def __init__(self, stuck: bool = False) -> None:
@@ -470,7 +469,6 @@ def test_a_write_with_a_failed_condition_and_a_conflict_raises_condition_failed(
 
 
 def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
-    """Return one store call of each kind on an item."""
     return {
         "get": lambda: store.get(ROWS, key),
         "query": lambda: store.query(ROWS, ("claim", key["claim"])),

@@ -78,7 +78,6 @@ CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    """Return the schema of a member with this type."""
     schema = create_model("Sample", __base__=Message, value=(kind, ...)).model_json_schema()
     found: dict[str, Any] = schema["properties"]["value"]
     return schema["$defs"][found["$ref"].rpartition("/")[2]] if "$ref" in found else found

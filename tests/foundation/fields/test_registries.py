@@ -24,7 +24,6 @@ def test_metals_and_units_of_account_are_not_currencies() -> None:
 
 
 def test_currency_codes_equal_pycountry_without_metals_and_units_of_account() -> None:
-    """The registry of pycountry lists the same currency codes, apart from ``NO_MONEY``."""
     assert currencies() == {each.alpha_3 for each in pycountry.currencies} - NO_MONEY
     assert currency_numbers().keys() == minor_units().keys()
 

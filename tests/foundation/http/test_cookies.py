@@ -12,7 +12,6 @@ LIMITED = Cookie("n", "/p/sign-in", secure=True, is_limited=True)
 
 
 def _sent(**cookies: str) -> Callable[[str], str]:
-    """Return an object that reads the cookies of a request."""
     return lambda name: cookies.get(name, "")
 
 

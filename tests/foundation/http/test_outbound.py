@@ -53,7 +53,6 @@ from tests.kit.http import (
 from tests.kit.time import PATIENCE_SECONDS, ManualClock, limit_under_test, wait_for
 
 SHORT = limit_under_test(0.3)
-"""A short time limit for calls on pooled connections and on new connections."""
 
 
 def reset(connection: Connection) -> None:
@@ -348,7 +347,6 @@ def test_the_time_limit_covers_both_attempts_of_an_outbound_call(monkeypatch: py
 
 
 def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
-    """Return a check that runs early in an outbound call, and the list that records each run of the check."""
     ran: list[str] = []
 
     def run() -> None:
@@ -406,7 +404,6 @@ def test_an_outbound_call_ends_at_the_request_deadline() -> None:
 
 
 def test_the_time_limit_of_a_slow_call_includes_the_slow_call_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check that uses the whole time limit makes the call time out."""
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
     slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
@@ -869,7 +866,6 @@ def test_a_surrounding_exception_does_not_change_the_error_of_an_outbound_call(h
 
 
 def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Make every host name resolve to ``addresses``."""
 
     def resolve(host: str, port: int, *arguments: Any, **options: Any) -> list[Any]:
         found = [host] if _is_address(host) else addresses
@@ -881,7 +877,6 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Refuse all connections. Return the list that records the attempted addresses."""
     addresses: list[str] = []
 
     def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> Any:
@@ -896,7 +891,6 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_private_host_is_neither_resolved_nor_connected_to(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
-    """A private host name causes no DNS query."""
     asked: list[str] = []
 
     def resolve(name: str, port: int, **options: Any) -> Any:
@@ -1138,6 +1132,5 @@ def _is_address(host: str) -> bool:
 
 
 def _is_closed(outbound: Outbound) -> bool:
-    """Return whether the server has closed the unused connection."""
     ((connection,),) = outbound._connections._idle.values()
     return connection_pool.is_readable(connection.sock)

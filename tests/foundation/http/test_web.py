@@ -23,7 +23,6 @@ def request(
     query: dict[str, list[str]] | None = None,
     **event: Any,
 ) -> Request:
-    """Return a request in the format in which API Gateway sends requests to the function."""
     return Request(
         {
             "requestContext": {"httpMethod": "POST", "resourcePath": "/tpp/token", "identity": {"sourceIp": "::1"}},

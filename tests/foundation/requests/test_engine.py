@@ -37,10 +37,8 @@ ROWS = "idempotency"
 class Line:
     """A connection to DynamoDB that records calls and ignores transaction tokens, as some emulators do.
 
-    ``losses`` contains an entry for each call. The entry is ``None`` if the response is not lost. Otherwise, the entry
-    states whether the call was executed before its response was lost. ``meanwhile`` lists the concurrent writes before
-    the
-    next write.
+    ``losses`` contains an entry for each call: ``None`` if the response is not lost, otherwise whether the call was
+    executed before its response was lost. ``meanwhile`` lists the concurrent writes before the next write.
     """
 
     def __init__(self) -> None:
@@ -68,8 +66,6 @@ class Line:
 
 
 class Deliveries:
-    """Fake deliveries that consist of one stored row."""
-
     def __init__(self) -> None:
         self.key: Key = (ROWS, {"claim": new_id()})
         self.operations: Sequence[Operation] = (Put(ROWS, self.key[1], absent("claim")),)
@@ -115,7 +111,6 @@ def _typed(value: object) -> dict[str, str]:
 
 
 def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callable[[Facts], Outcome[int]]:
-    """Return a decision that increments a counter if no concurrent request has changed it."""
 
     def decide(facts: Facts) -> Outcome[int]:
         counted = (facts.item(key) or {}).get("count", 0)

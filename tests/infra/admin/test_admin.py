@@ -82,7 +82,6 @@ COMMANDS = [(group, command) for group, commands in GROUPS.items() for command i
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the operator's commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
@@ -107,7 +106,6 @@ def bic(causeway: Causeway) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def key_pair() -> tuple[str, str]:
-    """Provide a private and a public key in PEM."""
     private = signatures.generate_private_pem()
     return private, signatures.public_pem(signatures.load_private_key(private).public_key())
 
@@ -120,7 +118,6 @@ def key_file(tmp_path: Path, key_pair: tuple[str, str]) -> Path:
 
 
 def new_bank(bic: str, *more: str, version: int = 1, domain: str = "http://127.0.0.1:9/bank") -> list[str]:
-    """Return the arguments that register a bank."""
     arguments = ["banks", "add", bic, "--name", "Example Bank", "--country", "gb", "--api-version", str(version)]
     return [*arguments, "--domain", domain, "--authorization-url", f"{domain}/authorize", *more]
 
@@ -242,7 +239,6 @@ def test_a_bank_with_a_changed_api_version_gets_the_scopes_of_the_new_version(bi
 
 
 def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
-    """Map each API key to whether the bank accepts the key."""
     bank = causeway.hub.openbanking.banks.get(bic)
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
@@ -695,7 +691,6 @@ def test_reset_password_prints_a_link_and_the_old_password_is_valid_until_the_re
 
 @pytest.fixture
 def stranger(causeway: Causeway) -> str:
-    """Register a user with an unconfirmed email address."""
     email = f"{new_id()}@example.com"
     causeway.hub.website.users.register(email, PASSWORD, terms_accepted=True)
     return email
@@ -940,7 +935,6 @@ EVENTS_SECRET = r"(whsec_[A-Za-z0-9+/]{43}=)"
 
 
 def signing(causeway: Causeway) -> list[str]:
-    """Return the events signing secrets of the TPP's client, newest first."""
     return causeway.hub.openbanking.clients.events_secrets(causeway.hub.openbanking.clients.get(causeway.tpp.client_id))
 
 
@@ -1197,7 +1191,6 @@ def test_missing_aws_resources_are_reported_as_a_one_line_error_message(
 
 @pytest.fixture
 def stack_file(tmp_path: Path) -> Iterator[Path]:
-    """Write the stack file of a running stack."""
     path = tmp_path / "stack.json"
     with stack_health() as stack:
         stack["environment"] |= {"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "local"}
@@ -1223,7 +1216,6 @@ def test_the_local_stack_is_used_only_if_its_endpoint_matches_aws_endpoint_url(s
 
 
 def the_stacks(file: Path) -> Any:
-    """Return the environment variables in the stack file."""
     return json.loads(file.read_text())["environment"]
 
 

@@ -43,7 +43,6 @@ def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def export_trail(causeway: Causeway, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
-    """Export the audit trail. Return the exported file, the printed digest, and the lines of the file."""
     file = tmp_path / "audit.jsonl"
     causeway.clock.advance(600)
     made = done("audit", "export", "--since", "1h", "--out", str(file))
@@ -229,7 +228,6 @@ def test_new_digests_of_a_changed_audit_file_differ_from_the_printed_digest() ->
 
 
 def exported_file(tmp_path: Path) -> tuple[Path, str]:
-    """Write an ``audit export`` file with a line separator in a title. Return the file and its digest."""
     lines = list(audit.chain([{"by": "a"}, {"by": "b", "title": "One\u2028two"}]))
     file = tmp_path / "audit.jsonl"
     file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
@@ -273,10 +271,7 @@ def test_an_unreadable_audit_file_is_reported_with_path_and_reason(tmp_path: Pat
 
 
 def test_the_operator_log_records_all_commands_except_read_only_commands() -> None:
-    """The name of a command determines whether the command is recorded. Add the name of each new read-only command to
-    this
-    test.
-    """
+    """The name of a command determines whether it is recorded. Add each new read-only command to this test."""
     names = [command.name or "" for command in program.registered_commands]
     for group in (each.typer_instance for each in program.registered_groups):
         assert group is not None

@@ -35,7 +35,6 @@ def bic(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Write an SVG file with the extension ``.png``."""
     path = tmp_path / "logo.png"
     path.write_bytes(SVG)
     return path

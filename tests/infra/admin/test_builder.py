@@ -16,7 +16,6 @@ runpy.run_module("infra.admin", run_name="__main__")
 
 
 def run(*arguments: str) -> tuple[int, set[str]]:
-    """Run a command. Return the exit code and the imported command groups."""
     command = [sys.executable, "-c", _PROGRAM, *arguments]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     modules = result.stdout.splitlines()

@@ -24,7 +24,6 @@ ISSUER = "CN=Example CA,C=GB"
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service. The CA is in a temporary folder."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     monkeypatch.setenv("CAUSEWAY_STACK_FILE", str(tmp_path / "local" / "stack.json"))
     return causeway
@@ -164,7 +163,6 @@ def trusting(shared_causeway: Causeway, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def explain(*options: str) -> tuple[int, Any]:
-    """Run ``certificates explain``. Return the exit code and the printed document."""
     ran = run("certificates", "explain", *options, "--json")
     return ran.exit_code, json.loads(ran.stdout)
 

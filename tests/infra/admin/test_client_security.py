@@ -18,7 +18,6 @@ BY_KEY = ("--auth-method", "private_key_jwt", "--jwks")
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 

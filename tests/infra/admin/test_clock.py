@@ -16,8 +16,6 @@ TIME = {"now": "2026-03-09T09:00:00+00:00", "offset_seconds": 604_800}
 
 
 class Stack:
-    """A fake stack that records the requests of the command and returns prepared responses."""
-
     def __init__(self) -> None:
         self.sent: list[tuple[str, str, str, Any]] = []
         self.status = 200
@@ -26,7 +24,6 @@ class Stack:
 
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
-    """Run a stack that the command line finds by its stack file."""
     made = Stack()
 
     class Handler(BaseHTTPRequestHandler):

@@ -20,7 +20,6 @@ EXAMPLE = "docs/guides/customers.yaml"
 
 @pytest.fixture(autouse=True)
 def bank(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleBank]:
-    """Connect the commands with a demonstration bank that has a separate table."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         found = SingleBank("one", mock)
         monkeypatch.setattr(connection, "connect", lambda: found)

@@ -15,7 +15,6 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
 
 
 def work_for(causeway: Causeway, passes: int) -> None:
-    """Run the scheduled reencryption until ``passes`` passes are complete."""
     for _ in range(passes):
         causeway.clock.advance(SETTLE_SECONDS)
         causeway.hub.resealing.run(causeway.clock.monotonic() + 1)

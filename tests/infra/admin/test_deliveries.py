@@ -23,14 +23,12 @@ NOW = 1_772_442_000
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     causeway.queued()  # what other tests left behind
     return causeway
 
 
 def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
-    """Record an event with a delivery that is due immediately. Return the id of the delivery."""
     client_id = causeway.tpp.client_id
     made = causeway.hub.delivery.outbox.record(
         "event", "test", receiver=f"client#{client_id}", bic=bic, client_id=client_id, consent_id=None, body=SECRET
@@ -40,7 +38,6 @@ def recorded(causeway: Causeway, bic: str = ALPHA) -> str:
 
 
 def recorded_for_manager(causeway: Causeway) -> str:
-    """Record a card event with a delivery that is due immediately. Return the id of the delivery."""
     made = causeway.hub.delivery.outbox.record(
         "card_event", "card.created", receiver="manager#1", manager_id=1, body=SECRET
     )
@@ -49,7 +46,6 @@ def recorded_for_manager(causeway: Causeway) -> str:
 
 
 def failed(causeway: Causeway, bic: str = ALPHA, said: str = "gone") -> str:
-    """Record an event that the receiver rejects permanently. Return the id of the delivery."""
     delivery_id = recorded(causeway, bic)
     worker_for(causeway, Receiver(failures=[Undeliverable(said, final=True, status=410)])).attempt(delivery_id)
     return delivery_id

@@ -34,7 +34,6 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lost(causeway: Causeway) -> str:
-    """Delete the consent of an approved request that has an event to deliver. Return the consent's id."""
     causeway.tpp.set_events_url()
     consent_id = str(causeway.tpp.tokens(1)["consent_id"])
     causeway.hub.store.delete(*consent_key(consent_id))
@@ -169,7 +168,6 @@ def test_doctor_reports_account_and_row_of_an_authorization_without_a_ledger_row
 
 
 def findings_of(check: str) -> list[str]:
-    """Return the items that a doctor report lists for one check."""
     report = json.loads(run("doctor", "--json").stdout)
     return [each["item"] for each in report["findings"] if each["check"] == check]
 

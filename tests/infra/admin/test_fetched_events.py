@@ -12,7 +12,6 @@ EVENTS_URL = "http://127.0.0.1:9/events"
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 

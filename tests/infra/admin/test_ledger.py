@@ -47,7 +47,6 @@ class Money:
         return self.issuer.data("simulateInboundPayment", **members, scheme="SCT", sender_name="Bob")
 
     def pay(self, amount: int, **members: Any) -> int:
-        """Send an external payment, which is then pending. Return the payment's id."""
         sent = {"epm_address_id": self.address["id"], "amount": amount, "currency_ison": EUR}
         return int(self.issuer.data("transferToExternalPayment", **sent | ABROAD | members)["id"])
 
@@ -57,7 +56,6 @@ class Money:
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
@@ -141,7 +139,6 @@ def test_page_and_batch_sizes_do_not_change_the_ledger_verification(
 def test_ledger_verify_retries_reads_with_lost_responses(
     money: Money, monkeypatch: pytest.MonkeyPatch, lost: int
 ) -> None:
-    """The first ``lost`` responses to each read are lost."""
     whole, real = done("ledger", "verify"), Store.call_once
     sent: Counter[str] = Counter()
 
@@ -423,10 +420,7 @@ def test_ledger_verify_includes_a_movement_made_after_the_account_was_read(money
 
 
 def test_ledger_verify_accepts_a_payment_settled_before_the_payment_record_is_read(money: Money) -> None:
-    """The verified ledger rows contain held money. The payment's record is read after the settlement and contains no
-    held
-    money.
-    """
+    """The verified ledger rows contain held money. The payment record, read after the settlement, contains none."""
     payment, store = pending(money).id, money.issuer.hub.store
     real = store.batch_get
 
@@ -517,7 +511,6 @@ def test_ledger_show_prints_the_balances_of_an_account_without_rows(causeway: Ca
 @pytest.mark.dynamodb
 @pytest.mark.faults
 def test_ledger_verify_succeeds_during_payments_of_several_processes(money: Money) -> None:
-    """Payments are made, settled, returned and rejected during the verification."""
     before = ledger_verification.prove_ledger(money.issuer.hub.store).rows
     movers = [replace(money, issuer=each) for each in processes(money.issuer)[:3]]
     moving, proved_twice = threading.Event(), threading.Event()

@@ -38,13 +38,11 @@ class Spent:
 
     @property
     def rows(self) -> list[Item]:
-        """The ledger rows of the card's transactions."""
         return self.issuer.hub.store.rows("ledger", ("owner", f"card#{self.card.card_id}"), sort_prefix=("part", "tr"))
 
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
@@ -222,10 +220,7 @@ def test_ledger_find_all_reports_every_mismatch_even_if_a_hold_has_no_expiry(spe
 
 
 def test_ledger_verify_accepts_a_hold_reversed_before_the_hold_record_is_read(spent: Spent) -> None:
-    """The verified ledger rows contain money held for the authorization. The record of the authorization is read after
-    the
-    reversal and contains no held money.
-    """
+    """The verified ledger rows contain held money. The authorization record, read after the reversal, contains none."""
     store, issuer = spent.issuer.hub.store, spent.issuer
     real = store.batch_get
 
@@ -245,7 +240,6 @@ def test_ledger_verify_accepts_a_hold_reversed_before_the_hold_record_is_read(sp
 @pytest.mark.dynamodb
 @pytest.mark.faults
 def test_ledger_verify_succeeds_while_several_processes_use_a_card(spent: Spent) -> None:
-    """All transactions use one card during the verification."""
     issuers, moving, proved_twice = processes(spent.issuer)[:3], threading.Event(), threading.Event()
     card = {"card_id": spent.card.card_id}
 

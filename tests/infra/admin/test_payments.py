@@ -14,7 +14,6 @@ from tests.openbanking.payments import Pisp
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 

@@ -23,7 +23,6 @@ PARTS = ("access_key", "access_api_id", "access_api_key")
 
 @pytest.fixture(autouse=True)
 def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
-    """Connect the commands with the test service."""
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)
     return causeway
 
@@ -34,7 +33,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def load(path: Path, *contents: Content) -> Any:
-    """Load a programme file. The load must succeed. Return the document that the command prints."""
     path.write_text(written(*contents))
     return done("programme", "load", str(path))
 
@@ -273,7 +271,6 @@ EVENTS_URL = "https://manager.example.com/events"
 
 
 def signing(causeway: Causeway, manager_id: int) -> list[str]:
-    """Return the signing secrets of a programme manager's events."""
     hub = causeway.hub
     return open_secrets(manager_id, hub.store.get(*secrets_key(manager_id)), hub.vault, causeway.clock.time())
 
