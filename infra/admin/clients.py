@@ -77,8 +77,7 @@ def add(
 ) -> Report:
     """Register a client; print its Client ID and, once, its secrets.
 
-    A client with an Events URL gets a secret to verify its events. If the owner is given by a user's code, the code can
-    be used only once, even if the command is refused.
+    A client with an Events URL gets a secret to verify its events. A user's code can be used once, also if refused.
 
     A client that authenticates with a key has no secret. The profile fapi2 requires private_key_jwt or tls_client_auth,
     pushed authorization requests, and sender-constrained access tokens.

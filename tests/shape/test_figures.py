@@ -20,7 +20,7 @@ CEILINGS = {
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 102,
     "statements of chalicelib": 30_865,
-    "statements of infra": 15_740,
+    "statements of infra": 15_741,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }

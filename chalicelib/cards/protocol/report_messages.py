@@ -121,9 +121,7 @@ class CardActivityRecord(Answer):
     billing_conversion_rate: Decimal
     """The conversion rate to ``billing_amount``. Example: ``1``."""
     holder_amount: int
-    """The amount posted to the holder's account, in minor units, including fees that are not separate transactions.
-    Example: ``2599``.
-    """
+    """The amount posted to the holder's account, in minor units, with the fees in it. Example: ``2599``."""
     holder_currency_ison: CurrencyIson
     """The account's currency. Example: ``978``."""
     stan: N[1, 6]

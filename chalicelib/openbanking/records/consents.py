@@ -6,10 +6,8 @@ access and refresh token has an item with its digest. Tokens are valid only whil
 single write to the consent revokes them all. Exception: after a one-time consent is *spent*, its access token can still
 be used to read the status of its payment.
 
-``last_used_on`` is the UTC day on which the TPP last received a token for the consent. The transactions that issue
-tokens set this member, so reading a consent does not cause a write. An access token is valid for an hour, so the TPP
-may have used the consent for up to an hour longer. Consents that were last used before this member was introduced do
-not have it.
+``last_used_on`` is the UTC day on which the TPP last received a token for the consent, which it may have used for an
+hour longer. The transactions that issue tokens set this member, so reading a consent does not cause a write.
 
 A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, and ``notify_at`` its
 time. Another index lists each client's consents (see ``consent_list``).
