@@ -55,9 +55,6 @@ class Application(RestApi):
         return answer
 
     def _with_known_method(self, event: Any, route: str, method: str) -> Any:
-        """Return the event for Chalice's dispatcher. A method that the route does not declare is replaced by
-        ``OTHERS``.
-        """
         views = self.routes.get(route, {})
         if OTHERS not in views or method in views:
             return event

@@ -116,13 +116,11 @@ def read_figures(page: str) -> Figures:
 
 
 def _rows(page: str, first_head: str) -> list[list[str]]:
-    """Return the rows of the table whose first column has the heading ``first_head``."""
     _, _, rest = page.partition(f"\n| {first_head} |")
     return [line.strip("| ").split(" | ") for line in rest.partition("\n\n")[0].splitlines()[2:]]
 
 
 def _number(cell: str) -> Decimal:
-    """Parse the number in a cell. The unit is ignored."""
     return Decimal(re.sub(r"[^\d.]", "", cell))
 
 
@@ -157,7 +155,6 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
 
 
 def _memory(figures: Figures, work: Work) -> Decimal:
-    """Return the memory size, in MB, of the function that handles a request or message."""
     name = "memory of `deliver`" if work.trigger == "SQS" else "memory of the function that answers requests"
     return figures.values[name]
 
@@ -261,17 +258,14 @@ def _limit_table(figures: Figures) -> str:
 
 
 def _rate_cell(limit: Limit) -> str:
-    """Format the rate of a limit and, if known, the limiting table or index."""
     return _round_rate(limit.rate) + f" ({limit.table})" * bool(limit.table)
 
 
 def _round_rate(rate: Decimal) -> str:
-    """Round a rate to two significant digits."""
     return f"{round(int(rate), 2 - len(str(int(rate)))):,}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a Markdown table. A column is right-aligned if its first cell is a number."""
     aligned = ["---:" if re.fullmatch(r"\$?[\d,.]+( s| \([\w-]+\))?", cell) else "---" for cell in rows[0]]
     head, *lines = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
     return "\n".join((head, f"|{'|'.join(aligned)}|", *lines))

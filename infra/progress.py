@@ -17,7 +17,6 @@ T = TypeVar("T")
 LINE_SECONDS = 10.0
 """Number of seconds between plain lines. Shorter tasks print no lines."""
 _UPDATE_SECONDS = 0.1
-"""Seconds between updates of the bar."""
 
 
 class Progress:
@@ -75,7 +74,6 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the bar from the terminal."""
         if self._bar:
             self._bar.stop()
 

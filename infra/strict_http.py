@@ -186,7 +186,6 @@ def end_connection(connection: socket.socket) -> None:
 
 
 def _read_headers(lines: io.BufferedIOBase) -> Iterator[tuple[str, str]]:
-    """Read headers up to the empty line at their end. Raises: Unreadable."""
     for _ in range(_MOST_HEADERS + 1):
         line = _strip_end(_read_line(lines))
         if not line:

@@ -75,7 +75,6 @@ def parse_yaml(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Check syntax and depth. Raises: InvalidYaml, yaml.YAMLError."""
     try:
         _check_depth(yaml.parse(text, SafeLoader))
     except yaml.YAMLError:

@@ -30,7 +30,6 @@ LOOKED_THROUGH = 1000
 FIRST = 60
 """The number of rows of the first read, which is enough for a page unless most rows do not match."""
 _BATCH = 100
-"""The number of records per read."""
 LAST_SECOND = 9_999_999_998
 _LEAST_ID = "0"
 _CURSOR = re.compile(r"([0-9]{1,13})-([0-9A-Za-z_-]{1,64})")
@@ -159,7 +158,6 @@ class ClientEvents:
         return index.rows(self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True)
 
     def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
-        """Return the matching entries. The records of one page are read first, followed by larger batches."""
         rows, size = found.rows, PAGE + 1
         while rows:
             yield from self._read(search, rows[:size])
@@ -193,5 +191,4 @@ def _position(row: Item) -> Position:
 
 
 def _last_second(before: Position) -> int:
-    """Return the latest second with positions before ``before``."""
     return (before[0] if before[1] > _LEAST_ID else before[0] - 1) // 1000

@@ -301,7 +301,6 @@ def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Upd
 
 
 def _is_unchanged(delivery: Delivery) -> Condition:
-    """Return the condition that a delivery has not changed since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
         condition = condition & _equals(name, getattr(delivery, name))

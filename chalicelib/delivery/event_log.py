@@ -248,7 +248,6 @@ def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -
 
 
 def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:
-    """Return the tags in ``got`` that belong to rows after a position."""
     return frozenset(tag for row in rows if _position(row) > passed and (tag := _tag(row)) in got)
 
 

@@ -66,7 +66,6 @@ def _attempt(worker: Worker, measure: Measure, message: str) -> bool:
 
 @contextmanager
 def _measure_attempt(measure: Measure) -> Iterator[None]:
-    """Measure an attempt, then clear the log context."""
     try:
         with measure():
             yield

@@ -47,7 +47,6 @@ _TRIES = 5
 _PAUSE = 5
 """The attempt number that is passed to ``Store.wait``. The average wait is 0.4 s."""
 _END_OF_TIME = 2**40
-"""A time in Unix seconds that is later than any due time."""
 
 
 class UnknownDelivery(LookupError):
@@ -90,8 +89,6 @@ class WaitingResent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The index to read, and the filter for the index's rows. ``None`` matches all rows."""
-
     index: ShardedIndex
     owner: str
     concerned: Party
@@ -241,23 +238,16 @@ class Journal:
         )
 
     def _select(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
-        """Return the deliveries that match the search."""
         for piece in pieces(rows, _READ_AHEAD):
             read = self._read([row["delivery_id"] for row in piece])
             yield from (delivery for delivery in read.values() if search.matches(delivery))
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
-        """Read deliveries by id, in the given order. Missing deliveries are omitted."""
         keys = [record_key(delivery_id) for delivery_id in ids]
         read = together([partial(self._store.batch_get, batch) for batch in pieces(keys, BATCH)])
         return {item["delivery_id"]: Delivery.from_item(item) for items in read for item in items if item is not None}
 
     def _send_now(self, delivery: Delivery) -> bool:
-        """Make a notification due now, unless an attempt is in progress or the notification has changed since it was
-        read.
-
-        Return whether the notification was made due.
-        """
         now = self._clock.time()
         if delivery.is_running(now):
             return False
@@ -268,7 +258,6 @@ class Journal:
         return True
 
     def _make_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed or waiting deliveries due. Return the ids of the deliveries that this call changed."""
         groups = pieces(deliveries, _REVIVED_TOGETHER)
         changed = together([partial(self._make_group_due, group, now) for group in groups])
         return [delivery_id for group in changed for delivery_id in group]
@@ -281,10 +270,6 @@ class Journal:
         return [delivery.delivery_id for delivery in deliveries]
 
     def _make_one_due(self, delivery: Delivery) -> bool:
-        """Make one delivery due. After a conflict, retry if the delivery's state has not changed.
-
-        Return whether the delivery was made due.
-        """
         state = delivery.state
         for attempt in range(_TRIES):
             if delivery.state != state:

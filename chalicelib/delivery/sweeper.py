@@ -69,7 +69,6 @@ def sweep(
 
 
 def _read(store: Store, rows: Sequence[Item]) -> Iterator[Delivery]:
-    """Return the deliveries that index rows refer to, in the order of the rows."""
     numbers = dict.fromkeys(row["delivery_id"] for row in rows)
     for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
         read = together([partial(store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])
@@ -113,7 +112,6 @@ def _has_mark(item: Item | None, swept_at: int | None) -> bool:
 
 
 def _is_next(delivery: Delivery, plan: DeliveryPlan, now: int, first: int) -> bool:
-    """Whether a delivery is due and the sweeper should queue the delivery now."""
     if delivery.due_at is None or delivery.due_at > now:
         return False
     return next_sweep(plan, delivery.due_at, delivery.swept_at, delivery.give_up_at, first) <= now

@@ -217,7 +217,6 @@ class Worker:
         return item is not None and item.get("claimed_by") == claimed.claimed_by
 
     def _postpone(self, delivery: Delivery, now: int) -> None:
-        """Postpone a delivery because all slots of the receiver are taken."""
         delay = postponement(self._plans[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
@@ -306,7 +305,7 @@ class Worker:
         *,
         resting: bool = False,
     ) -> bool:
-        """Write the end of a delivery. Return whether the end was written, as ``_write`` does."""
+        """Write the end of a delivery, unless a later attempt has begun. Return whether the end was written."""
         delivery = attempt.delivery
         stored_answer: Item | None = None
         parts: list[Put] = []
@@ -342,7 +341,6 @@ class Worker:
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
     def _finish(self, attempt: Attempt, status: int | None, error: str | None = None) -> _Finished:
-        """Return an attempt's history entry. Also return the beginning of the response body if the plan stores it."""
         reply = self._seal_reply(attempt)
         entry = self._history_entry(attempt, status, error)
         return _Finished({**entry, "reply": _reply_name(attempt.delivery)} if reply else entry, reply)
@@ -374,17 +372,14 @@ class Worker:
 
 
 def _claim_of(claimed: Delivery) -> str:
-    """Return the name of an attempt, as used to claim a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by
 
 
 def _reply_name(claimed: Delivery) -> str:
-    """Return the name under which the beginning of an attempt's response body is stored. The body has one part."""
     return f"reply-{_claim_of(claimed)}"
 
 
 def _log_fields(delivery: Delivery) -> dict[str, Any]:
-    """Return the log members of a delivery."""
     names = ("delivery_id", "kind", "topic", "receiver", "attempts")
     return {name: getattr(delivery, name) for name in names}

@@ -164,7 +164,7 @@ def _send_consent(visit: Visit, journey: PsuJourney) -> Response:
 
 
 def _identifiers(journey: PsuJourney) -> dict[str, list[str]]:
-    """Return the chosen accounts' identifiers, grouped by kind. Currency accounts of one account share an IBAN."""
+    """Group the chosen accounts' identifiers by kind. An IBAN that several currency accounts share is listed once."""
     accounts = journey.accounts
     return {
         "ibans": list(dict.fromkeys(account.iban for account in accounts if account.iban)),
@@ -184,7 +184,6 @@ def _refuse_journey(visit: Visit, journey: PsuJourney, reason: str) -> Response:
 
 
 def _redirect_to_step(visit: Visit, journey: PsuJourney) -> Response:
-    """Redirect to the page of the journey's current step."""
     return see_other(visit.link(_STEP_PATHS.get(journey.state, "/confirm"), journey=journey.journey_id))
 
 
@@ -291,10 +290,8 @@ def _unknown_journey_page(visit: Visit) -> Response:
 
 
 def _request_parameter(journey: PsuJourney, name: str) -> str:
-    """Return a parameter of the accepted URL, or an empty text if the parameter is missing."""
     return next(iter(parse_qs(urlsplit(journey.request_url).query).get(name, ())), "")
 
 
 def _is_one_time(journey: PsuJourney) -> bool:
-    """Whether the consent is for a single payment."""
     return _request_parameter(journey, "consent_type") == "one_time"

@@ -132,7 +132,6 @@ class AccountBook:
 
 
 def _day_of_month(month: date, day: int) -> date:
-    """Return the given day in the same month as ``month``. In a month with fewer days, return the last day."""
     return month.replace(day=min(day, calendar.monthrange(month.year, month.month)[1]))
 
 
@@ -168,7 +167,6 @@ def parse_book(text: str) -> AccountBook:
 
 
 def _dump_particulars(said: Particulars) -> dict[str, Any]:
-    """Return the transaction details that are not empty, as JSON members."""
     members = {name: getattr(said, name) for name in Particulars.__dataclass_fields__}
     return {name: value for name, value in members.items() if value or name in ("counterparty", "text")}
 

@@ -109,7 +109,6 @@ def put_consent(
 
 
 def _put_due_end(bank: DemoBank, record: str, customer_id: str, expires_at: int) -> list[Operation]:
-    """Return the write that schedules the end of a consent, if the customer's fault ends consents."""
     fault = FAULTS_BY_NAME.get(customer_id)
     if fault is None or not fault.consent_seconds:
         return []

@@ -106,7 +106,6 @@ def _session_key(bank: DemoBank, cookie: str) -> dict[str, str]:
 
 
 def _return_path(visit: Visit) -> str:
-    """Return the page that contains the form: the first segment of the form's path."""
     return f"/{visit.incoming.uri['first']}"
 
 
@@ -134,7 +133,6 @@ def list_consents(visit: Visit) -> Response:
 
 
 def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
-    """Render a page that asks the customer to confirm the revocation of a consent, which is irreversible."""
     consent = consents.get_consent(visit.bank, visit.field("revoke"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)

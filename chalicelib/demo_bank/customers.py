@@ -208,7 +208,6 @@ _AccountMaker = Callable[[str, str, AccountKind, int], CustomerAccount]
 
 
 def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
-    """Create one customer per fault."""
     starts = range(_FIRST_NUMBER, _FIRST_NUMBER + _NUMBERS_PER_FAULT * len(FAULTS), _NUMBERS_PER_FAULT)
     return tuple(
         Customer(fault.name, fault.title, fault.what.replace("`", ""), _fault_accounts(fault.name, first, make))
@@ -217,7 +216,6 @@ def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
 
 
 def _fault_accounts(fault: str, first: int, make: _AccountMaker) -> tuple[CustomerAccount, ...]:
-    """Create the accounts of a fault's customer, numbered from ``first``."""
     if fault == "no-accounts":
         return (replace(make(str(first), "Closing Account", "dormant", 0), is_closed=True),)
     if fault == "many":

@@ -136,7 +136,6 @@ def save_transition(
 
 
 def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Return the order after its confirmation. An instant payment is settled immediately."""
     now = bank.clock.time()
     step, seconds = _TEST_STEPS.get(order.test_reference, ("confirmed", SETTLE_SECONDS))
     if step == "confirmed" and order.is_instant:
@@ -148,7 +147,6 @@ def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrde
 
 
 def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """Settle a due order. Its pending entry is booked, or removed if the order is rejected. Raises: OrderChanged."""
     if order.test_reference == "TEST-LATE-REJECT":
         gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
         return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
@@ -163,7 +161,6 @@ def _settlement_steps(order: DemoPaymentOrder) -> list[PaymentStep]:
 def _closed_order(
     bank: DemoBank, order: DemoPaymentOrder, state: Literal["rejected", "cancelled"], message: str
 ) -> DemoPaymentOrder:
-    """Return the order after it ended without a payment. The browser redirects to the TPP with the order's status."""
     after = orders.apply_steps(bank, order, [state], state=state, message=message)
     return replace(after, result=after.status)
 

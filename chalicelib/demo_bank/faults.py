@@ -59,7 +59,6 @@ def _answer_late(bank: DemoBank, answer: Callable[[], Response]) -> Response:
 
 
 def _stay_silent(bank: DemoBank, _: Callable[[], Response]) -> NoReturn:
-    """Hold the connection until the service's timeout, without further effect."""
     bank.pause(TOO_LONG_SECONDS)
     raise refusals.OUT_OF_SERVICE()
 

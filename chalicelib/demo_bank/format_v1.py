@@ -74,7 +74,6 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 
 
 def _find_account(accounts: Sequence[CustomerAccount], named: account_messages.AccountRequest) -> CustomerAccount:
-    """Return the account that matches all identifiers of a request. Raises: Refusal."""
     for account in accounts:
         if named.account_id in (None, account.account_id) and named.iban in (None, account.iban):
             return account
@@ -82,7 +81,6 @@ def _find_account(accounts: Sequence[CustomerAccount], named: account_messages.A
 
 
 def _account_record(account: CustomerAccount) -> dict[str, Any]:
-    """Return a version 1 account: ``id``, ``name``, ``iban``, ``currency``, ``additional_data``."""
     return {
         "id": account.account_id,
         "name": account.name,

@@ -81,7 +81,6 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
 
 
 def _approved_account(call: WebhookCall, account_id: str) -> CustomerAccount:
-    """Return the approved account with this ``resource_id``. Raises: Refusal."""
     for account in call.accounts:
         if account_id == account.account_id:
             return account
@@ -89,7 +88,6 @@ def _approved_account(call: WebhookCall, account_id: str) -> CustomerAccount:
 
 
 def _account_reference(account: CustomerAccount) -> dict[str, Any]:
-    """Return a version 2 account reference. A card account has no ``iban``."""
     reference = {
         "resource_id": account.account_id,
         "iban": account.iban,
@@ -159,7 +157,6 @@ def _page_key_mac(call: WebhookCall, request: account_messages.TransactionsReque
 def _transaction(
     call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
 ) -> dict[str, Any]:
-    """Return a version 2 transaction. The amount is negative for debits."""
     owner = call.customer.full_name if call.customer else ""
     own = {"iban": account.iban} if account.iban else {"bban": account.bban}
     names = ("debtor", "creditor") if entry.amount > 0 else ("creditor", "debtor")
@@ -225,7 +222,6 @@ def _read_line(item: payment_messages.Transfer) -> PaymentLine:
 
 
 def _identifiers(account: payment_messages.PaymentAccount) -> AccountIdentifiers:
-    """Return account identifiers in version 2 form."""
     return AccountIdentifiers(
         iban=account.iban or "",
         bban=account.bban or "",

@@ -160,7 +160,6 @@ def _members(path: str, answer: requests.Response) -> Mapping[str, Any]:
 
 
 def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the code and message of an error in either version's format. Specific additional codes are preferred."""
     additional = members.get("additionalErrors")
     first = additional[0] if isinstance(additional, list) and additional else {}
     code = first.get("code") or members.get("code") or members.get("error_code") or "unknown"

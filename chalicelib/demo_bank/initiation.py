@@ -86,7 +86,6 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
 
 
 def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
-    """Read a payment instruction from a request. Raises: Refusal."""
     try:
         return call.format.instruction_readers[kind](call.bank.profile, kind, call.request)
     except UnpayableAmount as error:

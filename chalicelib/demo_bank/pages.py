@@ -113,7 +113,6 @@ def serve_static_file(visit: Visit, name: str) -> Response:
 
 @cache
 def _static_files() -> StaticFiles:
-    """Return the style sheets and images of all banks, and the files that all pages of the service share."""
     return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 

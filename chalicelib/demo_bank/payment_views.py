@@ -182,10 +182,6 @@ def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
-    """Return the accounts that the customer can pay from.
-
-    The accounts have the right currency, are approved by the consent, if any, and are not a payee's account.
-    """
     consent = consents.get_consent(visit.bank, order.consent)
     found = consent.accounts_to_pay_from(session.customer) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}

@@ -54,7 +54,6 @@ def _install(host: Services, banks: Banks, profile: Profile) -> Bank:
 
 
 def _set_logo(banks: Banks, profile: Profile, bank: Bank) -> Bank:
-    """Return the bank with its logo, unless the operator has set a different logo."""
     logo = (_LOGOS / f"{profile.name}.svg").read_bytes()
     return bank if bank.logo_digest else banks.set_logo(profile.bic, logo)
 
@@ -81,7 +80,6 @@ def _new_bank(host: Services, profile: Profile, public_key: str) -> NewBank:
 
 
 def _update_addresses(host: Services, banks: Banks, profile: Profile, bank: Bank) -> Bank:
-    """Return the bank with addresses based on the service's own address."""
     domain = profile.domain(host.settings.public_url)
     authorization_url = profile.authorization_url(host.settings.public_url)
     if (bank.domain, bank.authorization_url) == (domain, authorization_url):

@@ -139,7 +139,6 @@ def _book_transaction(account: CustomerAccount, entry: BookEntry) -> StatementEn
 
 
 def _busy_statement(account: CustomerAccount, today: date) -> Statement:
-    """Generate ``MANY_TRANSACTIONS`` booked entries. The first entry includes the balance brought forward."""
     first = today - timedelta(days=_BUSY_DAYS - 1)
     entries = [entry for number in range(_BUSY_DAYS) for entry in _busy_day(account, first + timedelta(days=number))]
     entries[0] = replace(entries[0], amount=entries[0].amount + account.opening, text="Balance brought forward")
@@ -211,7 +210,6 @@ def _month_entries(account: CustomerAccount, first: date) -> tuple[StatementEntr
 
 
 def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> AccountIdentifiers:
-    """Return a valid IBAN for the counterparty of a transfer. The IBAN depends only on the counterparty's name."""
     if entry.means != "transfer":
         return AccountIdentifiers()
     number = Random(entry.counterparty).randrange(10**8)
@@ -220,7 +218,6 @@ def _counterparty_account(account: CustomerAccount, entry: _MonthEntry) -> Accou
 
 
 def _amount(random: Random, low: int, high: int, scale: int) -> int:
-    """Return a random amount from ``low`` to ``high`` minor units, scaled by ``scale`` per cent."""
     return random.randint(low, high) * scale // 100
 
 

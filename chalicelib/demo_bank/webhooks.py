@@ -107,7 +107,6 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
 
 
 def _answer(row: WebhookRow, call: WebhookCall) -> Response:
-    """Call the handler of the webhook and return its response. Raises: Refusal."""
     members = row.answer(call)
     form = row.webhook.form or call.bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
@@ -148,7 +147,6 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
 
 
 def _error(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[int, Mapping[str, Any]]:
-    """Return the HTTP status and the members of an error response."""
     version = bank.profile.protocol
     status, body = version.errors(refusal, request_id, bank.clock.time())
     if isinstance(refusal, UnknownToken):
@@ -187,7 +185,6 @@ def _read_request(row: WebhookRow, incoming: Incoming) -> Any:
 
 
 def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
-    """Return the customer of a consent. Raises: Refusal, as for an ended consent, if the customer was deleted."""
     customer = find_customer(bank, consent.customer_id)
     if customer is None:
         raise refusals.refuse_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)

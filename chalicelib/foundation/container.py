@@ -29,7 +29,6 @@ class Infrastructure:
         self.clock = clock or (self._moved_clock() if settings.is_local else Clock())
 
     def _moved_clock(self) -> Clock:
-        """The clock of the one-machine stack. An operator can advance its business time."""
         from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 
         return MovedClock(Clock(), lambda: ClockOffset(self.store).read())

@@ -144,7 +144,6 @@ def is_over() -> bool:
 
 
 def _limits() -> Iterator[_Limit]:
-    """Return the current deadlines, innermost first."""
     limit = current().limit
     while limit is not None:
         yield limit

@@ -39,7 +39,6 @@ def _define(cls: type[T], *, frozen: bool = False, eq: bool = True, **options: b
 
 
 def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
-    """Return a method that replaces itself with the generated method on its first call."""
 
     def method(self: object, *args: Any, **kwargs: Any) -> Any:
         generated = _generate_init(made, frozen) if name == "__init__" else _generate(made, name, frozen)
@@ -87,7 +86,6 @@ def _generate_init(made: Any, frozen: bool) -> Any:
 
 
 def _generate(made: type, name: str, frozen: bool) -> Any:
-    """Generate a method by applying the standard decorator to a class with the same fields."""
     fields = {field.name: field for field in dataclasses.fields(made)}
     members: dict[str, Any] = {"__module__": made.__module__, "__qualname__": made.__qualname__, **fields}
     members["__annotations__"] = {name: field.type for name, field in fields.items()}

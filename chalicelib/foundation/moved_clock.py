@@ -63,7 +63,6 @@ class MovedClock(Clock):
         return self._read_at is None or self._real.monotonic() - self._read_at >= CACHED_SECONDS
 
     def _read_again(self) -> None:
-        """Read the offset, unless a different thread has just read it."""
         if self._is_old():
             is_first, started = self._read_at is None, self._real.monotonic()
             limit = nullcontext() if is_first else tight_deadline(self._real.monotonic, started + READ_SECONDS)

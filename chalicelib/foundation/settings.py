@@ -21,7 +21,6 @@ CALLS_IN_LAMBDA, CALLS_LOCALLY = 3_000, 60_000
 process handles the calls of all callers.
 """
 _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
-"""An environment variable that AWS Lambda sets for every function."""
 
 
 class InvalidSetting(Exception):

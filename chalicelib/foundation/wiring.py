@@ -91,14 +91,12 @@ class Container:
 
 @cache
 def _keyword_only(function: Any) -> tuple[str, ...]:
-    """Return the names of a function's keyword-only parameters without a default."""
     code, defaults = function.__code__, function.__kwdefaults__ or {}
     names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     return tuple(name for name in names if name not in defaults)
 
 
 def _needs(factory: Any) -> list[str]:
-    """Return the names of the parameters without a default."""
     if dataclasses.is_dataclass(factory):
         fields = dataclasses.fields(factory)
         return [each.name for each in fields if each.default is MISSING and each.default_factory is MISSING]

@@ -119,7 +119,6 @@ class ClockAdvance:
             self._log_move(before)
 
     def _log_move(self, before: BusinessTime) -> None:
-        """Log the number of seconds by which time was advanced, even if the clock advance failed."""
         reached = self.now()
         if reached.offset_seconds > before.offset_seconds:
             log.warning(
@@ -153,7 +152,6 @@ class _Agenda:
         return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
-        """Run the work due at ``now``, then find the next due work."""
         ran = [number for number, at in self._due.items() if at is not None and at <= now]
         changed = [self._run(number, now) for number in ran]
         for number in self._due if any(changed) else ran:

@@ -60,7 +60,6 @@ class WriteCounts:
 
 
 def _written(params: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the table, and the item or key, of each write in a request."""
     if "TableName" in params:
         yield params["TableName"], params.get("Item") or params["Key"]
     for member in params.get("TransactItems", ()):

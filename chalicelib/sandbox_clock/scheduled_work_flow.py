@@ -87,7 +87,6 @@ class LedgerProof:
         return None if self._count_writes() == self._proved else self._call(next_proof_due, until)
 
     def _count_writes(self) -> int:
-        """Count the writes that affect a ledger check. Writes of the check's own progress are not counted."""
         return self._writes.of("ledger", "cards") - self._writes.of("ledger/proof")
 
 

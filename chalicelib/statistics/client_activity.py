@@ -304,7 +304,6 @@ class ActivityReader:
 
 
 def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Sequence[HourOfCalls]:
-    """Return the sums of items for each hour, including hours without items."""
     sums = {_hour(start): HourOfCalls(client_id, start, "") for start in starts}
     for item in items:
         if (found := sums.get(item["part"].partition("#")[0])) is not None:

@@ -43,8 +43,6 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _CachedDay:
-    """A bank's figures for the day to date, and the counts of the day's hours."""
-
     so_far: DayToDate
     hours: Mapping[int, _Reading]
 

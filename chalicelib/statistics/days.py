@@ -115,6 +115,5 @@ def days_of_quarter(quarter: str) -> DayRange:
 
 
 def _next_quarter(day: date) -> date:
-    """Return the first day of the quarter that follows the quarter of ``day``."""
     month = (day.month + 2) // 3 * 3 + 1
     return date(day.year + 1, 1, 1) if month > 12 else date(day.year, month, 1)

@@ -126,7 +126,6 @@ class DowntimeRecorder:
         return list(known.values())
 
     def _may_change(self, known: Downtime | None, counters: Sequence[HourlyCounters]) -> bool:
-        """Whether a downtime may end with these counters or, if none is open, begin."""
         if known and known.is_open_at(self._clock.time()):
             return any(hourly.answered_in for hourly in counters)
         return latest_series(counters).unanswered > 0

@@ -31,7 +31,6 @@ _COUNTED: Mapping[str, str] = {
     "caller_failures": "Failures caused by the TPP or its user",
     "hub_failures": "Failures caused by this service",
 }
-"""The meaning of each ``CallCounts`` member."""
 
 
 @dataclass(frozen=True, slots=True)

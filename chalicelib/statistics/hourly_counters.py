@@ -170,7 +170,6 @@ def latest_series(counters: Iterable[HourlyCounters]) -> LatestSeries:
 
 
 def _merge_by_hour(counters: Iterable[HourlyCounters]) -> list[HourlyCounters]:
-    """Merge counters by hour, in order of time."""
     hours: dict[int, HourlyCounters] = {}
     for hourly in counters:
         hours.setdefault(hourly.hour, HourlyCounters(hourly.bic, hourly.hour)).include(hourly)

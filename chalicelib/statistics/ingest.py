@@ -110,13 +110,10 @@ def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | Non
 
 @dataclass(frozen=True, slots=True)
 class _StoredDays:
-    """A bank's stored day records and reports."""
-
     records: dict[date, DayRecord]
     reports: dict[date, DailyReport]
 
     def needs(self, bank: ExpectedBank, day: date) -> bool:
-        """Whether a day's record is missing or older than its report."""
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
@@ -151,7 +148,6 @@ class Ingest:
         self._previous: dict[str, dict[date, DayRecord]] = {}
         """The records of the previous run's latest days, by BIC."""
         self._overviews_until = date.min
-        """The latest day whose overview the previous run built."""
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
         """Ingest the due days of all ``banks``, log missing reports, and build the overviews of the days.
@@ -204,7 +200,6 @@ class Ingest:
             self._build_due_overviews(bics, min((bank.since for bank in banks), default=date.max))
 
     def _build_due_overviews(self, bics: Sequence[str], first: date) -> None:
-        """Build overviews from the day ``first`` on."""
         latest = yesterday(self._clock)
         follows_on = self._is_alone and self._overviews_until == latest - timedelta(days=1)
         changed = latest - timedelta(days=(AGAIN_DAYS if follows_on else WATCHED_DAYS) - 1)
@@ -215,7 +210,6 @@ class Ingest:
         self._overviews_until = latest
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
-        """Ingest one bank. A failure does not affect the other banks."""
         try:
             return self.ingest_due(bank)
         except Exception:
@@ -230,7 +224,6 @@ class Ingest:
             raise DayRefused(day, f"is more than {OLDEST_INGESTED} days ago: its counters have expired")
 
     def _load_days(self, bic: str, days: Sequence[date], records: dict[date, DayRecord] | None = None) -> _StoredDays:
-        """Read the stored data of ``days``, without the records if these are known."""
         span = min(days), max(days)
         if records is None:
             records = {record.day: record for record in day_records.records_of_bank(self._store, bic, *span)}

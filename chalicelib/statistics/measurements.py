@@ -220,7 +220,6 @@ class Measurements:
             return True
 
     def _write_metrics(self, bic: str, service: Service, at: int, tally: CallCounts, times: _Times) -> None:
-        """Write metrics, named after the members of ``CallCounts``, such as ``NotAsked``."""
         self._metrics.write(
             {name.title().replace("_", ""): count for name, count in tally.to_item().items()},
             {"HubTime": times.hub, "BankTime": times.bank},
@@ -230,7 +229,6 @@ class Measurements:
         )
 
     def _write_items(self, counters: list[tuple[str, HourlyCounters]], activity: list[Put]) -> None:
-        """Write counters and, in the same transactions, the clients' activity. Raises: StoreError."""
         puts = [*(Put(TABLE, hourly.to_item(counters_id)) for counters_id, hourly in counters), *activity]
         for first in range(0, len(puts), BATCH_SIZE):
             self._store().transact(puts[first : first + BATCH_SIZE])
@@ -259,7 +257,6 @@ class Measurements:
                 self._unchecked = (unchecked + self._unchecked)[-MAX_UNWRITTEN:]
 
     def _drop_oldest(self) -> None:
-        """Drop the oldest unwritten counters above the limit."""
         with self._lock:
             too_old = list(self._unwritten)[:-MAX_UNWRITTEN]
             for counters_id in too_old:

@@ -44,7 +44,6 @@ def _downtime(bank: BankDays) -> Value:
 
 
 def _count_of(number: Callable[[BankFigures], int]) -> Callable[[BankDays], Value]:
-    """Return the function for a column of a number of requests. The value is unknown if no day has figures."""
     return lambda bank: number(bank.figures) if bank.figures.days else None
 
 

@@ -46,7 +46,6 @@ class ResponseTimes:
         return {bic: self._known[bic].milliseconds for bic in bics}
 
     def _read(self, bics: Sequence[str], latest: date) -> dict[str, DayRecord | None]:
-        """Read each bank's record of the latest day or, if missing, of the day before."""
         found = self._read_day(bics, latest)
         missing = [bic for bic, record in found.items() if record is None]
         return found | self._read_day(missing, latest - timedelta(days=1))
@@ -60,13 +59,11 @@ class ResponseTimes:
 
 
 def _read_measured(item: Item | None) -> DayRecord | None:
-    """Return the stored record, or ``None`` if there is no record or if the record has synthetic figures."""
     record = DayRecord.from_item(item) if item else None
     return None if record is None or record.made_up else record
 
 
 def _average(record: DayRecord | None) -> int | None:
-    """Return the mean of a day's response times of the bank, or ``None`` without responses."""
     bank = record.latency.bank if record else None
     if bank is None or not bank.count:
         return None

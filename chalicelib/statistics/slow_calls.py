@@ -87,7 +87,6 @@ class SlowCalls:
         return slot if is_taken else None
 
     def _find_free(self, bic: str) -> list[int]:
-        """Return the numbers of the free slots."""
         now = self.clock.time()
         rows = self.store.rows(TABLE, slots_key(bic))
         held = {int(row["part"]) for row in rows if now < row["held_until"] <= now + _LONGEST_SECONDS}

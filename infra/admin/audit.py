@@ -137,7 +137,7 @@ def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
 
 
 def _read_lines(file: Path) -> list[bytes]:
-    """Read the lines of a file. Only line feeds end a line, as in JSON Lines. Raises: CommandRefused."""
+    """Read the lines of a file. As in JSON Lines, only a line feed ends a line. Raises: CommandRefused."""
     try:
         text = file.read_bytes()
     except FileNotFoundError:
@@ -162,7 +162,6 @@ def _next_digest(before: str, entry: Mapping[str, Any]) -> str:
 
 
 def _spell(entry: Mapping[str, Any]) -> str:
-    """Serialise an entry as canonical JSON."""
     return json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 
 

@@ -339,14 +339,12 @@ def remove(
 
 
 def _read_days(text: str) -> int | None:
-    """Parse a number of days; ``None`` for an empty text."""
     if text and not (text.isascii() and text.isdigit() and len(text) < 10):
         raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
     return int(text) if text else None
 
 
 def _read_public_key(path: Path) -> str:
-    """Read a PEM file and check that it contains a usable public key."""
     try:
         pem = path.read_text(encoding="ascii")
     except OSError as error:

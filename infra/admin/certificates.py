@@ -180,7 +180,6 @@ def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) ->
 
 
 def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank: bool) -> ClientSubject:
-    """Check the subject of a certificate. Raises: BadParameter."""
     if not 0 < len(name.encode()) <= _LONGEST_NAME:
         raise typer.BadParameter(f"--common-name must have 1 to {_LONGEST_NAME} characters")
     if bank and (roles or identifier):
@@ -195,7 +194,6 @@ def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank
 
 
 def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
-    """Write a certificate and its key to files that only their owner can read. Raises: CommandRefused."""
     files = {"certificate": out / f"{name}.pem", "key": out / f"{name}-key.pem"}
     try:
         for file, content in zip(files.values(), (pem, key), strict=True):
@@ -206,7 +204,6 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
 
 
 def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
-    """Return a certificate's members for printing. For a bank, add the subject in the notation of ``banks update``."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,
@@ -220,11 +217,6 @@ def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
 
 
 def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tuple[str, str]:
-    """Return the issuer and the serial number of a certificate.
-
-    Raises:
-        BadParameter, InvalidName, InvalidCertificate, CommandRefused.
-    """
     if file is None:
         if issuer is None or serial is None:
             raise typer.BadParameter("pass either ISSUER and SERIAL, or --file")
@@ -236,7 +228,6 @@ def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tupl
 
 
 def _read_file(file: Path) -> str:
-    """Read a certificate file. Raises: CommandRefused."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

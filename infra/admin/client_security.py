@@ -96,14 +96,10 @@ def describe_security(client: Client) -> dict[str, Any]:
 
 
 def _key_id(key: Mapping[str, Any]) -> str:
-    """Return the identifier of a key in a client's key set: its ``kid``, or its type if it has no ``kid``."""
     return str(key.get("kid") or f"{key.get('kty')} without kid")
 
 
 def _read_jwks(place: str) -> dict[str, Any]:
-    """Read keys from a file. For a URL, return the URL, from which the service will fetch the keys. Raises:
-    CommandRefused.
-    """
     if has_web_scheme(place):
         return {"jwks_uri": place}
     try:

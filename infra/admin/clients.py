@@ -115,7 +115,6 @@ def add(
 
 
 def _report_made(made: Registered) -> Report:
-    """Report a client with its new secrets, if any."""
     members = client_members(made.client)
     secret = f"\n\nThe client's secret: {made.secret}\n{output.ONCE}" if made.secret else ""
     data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}

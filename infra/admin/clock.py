@@ -59,7 +59,6 @@ def _report(answer: dict[str, Any], done: str) -> Report:
 
 
 def _ask(method: str, body: dict[str, str] | None = None) -> dict[str, Any]:
-    """Send a request to the running stack and return the response. Raises: CommandRefused, StageUnknown."""
     stack = _find_stack()
     headers = {"Authorization": f"Bearer {stack.get('operator_key', '')}"}
     try:

@@ -56,7 +56,6 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _credential_variable(environ: Mapping[str, str]) -> str | None:
-    """Return the name of a variable that contains real AWS credentials, if any."""
     if len(environ.get("AWS_ACCESS_KEY_ID", "")) >= _SHORTEST_KEY:
         return "AWS_ACCESS_KEY_ID"
     return next((name for name in _CREDENTIALS if environ.get(name)), None)

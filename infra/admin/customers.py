@@ -78,7 +78,6 @@ def delete(ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The c
 
 
 def _connect() -> Hub:
-    """Connect to the stage's storage. Raises: CommandRefused, StageUnknown, InvalidSetting."""
     hub = connection.connect()
     if not hub.settings.is_sandbox:
         raise CommandRefused("prod has no demonstration banks, so it has no customers")
@@ -108,7 +107,6 @@ def _row(bic: str, customer: Customer) -> dict[str, Any]:
 
 
 def _format_rows(rows: Iterable[dict[str, Any]]) -> str:
-    """Format a table. An account is represented by its number and currency."""
     named = [
         row | {"accounts": ", ".join(f"{each['number']} {each['currency']}" for each in row["accounts"])}
         for row in rows

@@ -120,7 +120,6 @@ def resend(
 
 
 def _resend_waiting(hub: Hub, party: Party) -> Report:
-    """Send all deliveries that wait for a bank, a client or a programme manager."""
     places = {"bank": party.bic, "client": party.client_id, "manager": party.manager_id}
     receiver = next(f"{kind}#{number}" for kind, number in places.items() if number is not None)
     resent, skipped = hub.delivery.journal.resend_waiting(receiver)
@@ -185,12 +184,10 @@ def format_delivery(shown: Mapping[str, Any]) -> str:
 
 
 def _attempt_members(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an attempt's members for display, without the receiver's response."""
     return {name: value for name, value in entry.items() if name != "reply"} | {"at": timestamp(entry["at"])}
 
 
 def _format_attempt(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Format an attempt: its outcome, then one line per header."""
     outcome = ": ".join(str(entry[name]) for name in ("status", "error") if name in entry) or "arrived"
     yield f"{entry['at']}  {entry['milliseconds']} ms  {outcome}"
     for mark, side in ((">", "sent"), ("<", "received")):
@@ -203,7 +200,6 @@ def _format_time(seconds: int | None) -> str | None:
 
 
 def _find_party(hub: Hub, bank: str | None, client: str | None, manager: int | None) -> Party:
-    """Return the receiver selected by the options. Raises: CommandRefused, InvalidBank."""
     return Party(_find_bic(hub, bank), _find_client_id(hub, client), _find_manager_id(hub, manager))
 
 
@@ -221,7 +217,6 @@ def _find_bic(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_client_id(hub: Hub, text: str | None) -> str | None:
-    """Check that the client exists or has deliveries. Raises: CommandRefused."""
     if text is None:
         return None
     client = Party(client_id=text)
@@ -233,7 +228,6 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
 
 
 def _find_manager_id(hub: Hub, number: int | None) -> int | None:
-    """Check that the programme manager exists. Raises: CommandRefused."""
     if number is not None and not hub.cards.programmes.set_up(number).revision:
         raise CommandRefused(f"no programme manager has the id {number}: `programme show` lists them")
     return number

@@ -51,7 +51,6 @@ class FindingsText:
         return self.counts["mendable"] + self.counts["left"]
 
     def _explain(self, finding: Finding, state: State) -> list[str]:
-        """Return the heading of a finding. Only the first heading of a check contains the explanation."""
         if self._heading in self._explained:
             return [f"{finding.check}:"]
         self._explained.add(self._heading)

@@ -171,7 +171,6 @@ def _status_members(status: KeyStatus) -> dict[str, Any]:
 
 
 def _progress_members(progress: ResealingProgress) -> dict[str, Any]:
-    """Return the progress of resealing. ``state`` is ``waiting``, ``running`` or ``finished``."""
     state = "running" if progress.table else "waiting" if progress.finished_at is None else "finished"
     return {
         "data_key": progress.data_key,
@@ -191,7 +190,6 @@ def _timestamp(seconds: int | None) -> str | None:
 
 
 def _public_keys(hub: Hub) -> dict[str, Any]:
-    """Return ``{"keys": [{"key_id", "signs", "pem"}]}``. ``signs`` is true for the key that currently signs."""
     current = signatures.key_id(hub.keyring.signing_key().public_key())
     keys = {signatures.key_id(key): signatures.public_pem(key) for key in hub.keyring.public_keys()}
     return {"keys": [{"key_id": key_id, "signs": key_id == current, "pem": pem} for key_id, pem in keys.items()]}

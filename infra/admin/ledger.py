@@ -101,7 +101,6 @@ def show(
 
 
 def _parse_account(account: str) -> Key:
-    """Return the key of the account that the operator specified. Raises: CommandRefused."""
     numbers = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,10}))?", account)
     if numbers is None:
         raise CommandRefused(f"{account!r} is not an account: pass an id, or MANAGER.ID for a special account")
@@ -197,5 +196,4 @@ def _format_row(owner: str, currency: int, row: Item) -> dict[str, Any]:
 
 
 def _sort_entries(row: Item) -> list[Entry]:
-    """Sort ledger entries so that entries of the account's own books come first."""
     return sorted(entries_of(row), key=lambda entry: (not entry.book.startswith(f"{row['owner']}:"), entry.book))

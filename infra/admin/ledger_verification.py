@@ -137,15 +137,14 @@ def _without_account(noted: Mapping[str, Sequence[ReservedAmount]]) -> Iterator[
 
 
 def _raise_first(mismatches: Iterable[LedgerMismatch]) -> None:
-    """Raise the first mismatch. Raises: LedgerMismatch."""
     for broken in mismatches:
         raise broken
 
 
 @dataclass(frozen=True, slots=True)
 class _Reference:
-    """A reference from a record to ``key``. It has the record's owner, the members that the target must have, and the
-    problem to report if the target is missing.
+    """A reference from a record to ``key``. ``members`` must be in the target. ``problem`` is reported if the target is
+    missing.
     """
 
     owner: str
@@ -188,7 +187,6 @@ def _references(store: Store, progress: Progress) -> Iterator[_Reference]:
 
 
 def _reference_of_card_list(item: Item) -> _Reference:
-    """Return the reference from a card's list entry to the transaction of its account."""
     owner = item["owner"]
     listed, _, place = item["part"].rpartition("transaction#")
     account = listed.removesuffix("#") or item["account"]
@@ -223,7 +221,6 @@ def claims_by_account(
 
 
 def _check_due(authorization: Item) -> Iterator[LedgerMismatch]:
-    """Check that an authorization is scheduled to expire if and only if it is held."""
     number, is_held = authorization["id"], authorization["state"] == HELD
     owner = _owner_of(Account.key(authorization["account_id"]))
     in_index = {name: authorization[name] for name in NOT_DUE if name in authorization}

@@ -102,7 +102,6 @@ def _running_command(group: typer.Typer, name: str, context: typer.Context) -> o
 
 
 def _is_passed(context: typer.Context, name: str | None) -> bool:
-    """Return whether a parameter is on the command line, so that its value is not a default."""
     source = context.get_parameter_source(name or "")
     return source is not None and source.name == "COMMANDLINE"
 

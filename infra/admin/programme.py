@@ -191,7 +191,6 @@ def _format_value(value: Any) -> str:
 
 
 def _format_secrets(plan: LoadPlan) -> str:
-    """Format new credentials and a new events secret for printing. Return an empty text if none were created."""
     made = [f"Credential {name}:\n{_format_credential(_secret_parts(secret))}" for name, secret in plan.secrets.items()]
     parts = [*made, _ONCE] if made else []
     parts += [f"The secret of its events: {plan.events_secret}\n{ONCE}"] if plan.events_secret else []
@@ -204,7 +203,6 @@ def _secret_parts(secret: CredentialSecret) -> dict[str, str]:
 
 
 def _format_credential(parts: dict[str, str]) -> str:
-    """Format a credential's parts with the member names of a request body."""
     return "\n".join(f"  {name:<15} {value}" for name, value in parts.items())
 
 

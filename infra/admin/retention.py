@@ -110,12 +110,10 @@ def remove(
 
 
 def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> list[Callable[[], None]]:
-    """Return a list of functions. Each function removes one of the ``due`` records."""
     return [partial(remove_one, hub, each) for each in due]
 
 
 def _report(person: Person, removed: list[str]) -> Report:
-    """Report the removed data of a person, and the remaining data with the reasons for their retention."""
     stays = kinds_of_person(person)
     members = [{"name": kind.name, "data": kind.data, "kept": kind.retention, "reason": kind.reason} for kind in stays]
     done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]
@@ -124,7 +122,6 @@ def _report(person: Person, removed: list[str]) -> Report:
 
 
 def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None) -> Iterator[str]:
-    """Format each kind and its data on one line, with its detail below, in lines of at most 120 columns."""
     for kind in kinds:
         yield f"  {kind.name:<{_NAME_WIDTH}}{kind.data}"
         if detail is not None:

@@ -151,7 +151,6 @@ def _describe_left_out(records: Sequence[DayRecord]) -> str:
 
 
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:
-    """Return the days selected by the options; ``None`` without options. Raises: CommandRefused."""
     if day is not None and (since, until) != (None, None):
         raise CommandRefused("pass either --day, or --from and --to")
     if until is not None and since is None:
@@ -176,7 +175,6 @@ def _parse(parse: Callable[[str], Parsed], text: str) -> Parsed:
 
 
 def _normalize_bic(hub: Hub, text: str) -> str:
-    """Return a bank's registered BIC, or a valid unregistered BIC unchanged. Raises: InvalidBank."""
     bic = valid_bic(text)
     bank = hub.openbanking.banks.find(bic, active=False)
     return bank.bic if bank else bic
@@ -195,16 +193,12 @@ def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequen
 
 
 def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange | None) -> str:
-    """Explain why a bank has no record of the selected days."""
     if banks and days and days.until < banks[0].since:
         return f"{bic} was registered on {banks[0].since}: there are no records for earlier days"
     return _explain_unknown(bic)
 
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
-    """Return the daily records of one bank or of all banks. Raises: CommandRefused, if an unregistered bank has no
-    records.
-    """
     if bank is None:
         return list(day_records.records_of_all(hub.store, days.since, days.until))
     bic = _normalize_bic(hub, bank)

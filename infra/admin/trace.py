@@ -123,7 +123,6 @@ def _line_members(line: LogLine) -> dict[str, Any]:
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
-    """Return the sections of the text output."""
     lines = data["lines"]
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
@@ -142,7 +141,6 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _event_row(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Format a row of the timeline."""
     details = [f"{name}={_format_value(value)}" for name, value in line.items() if name not in _NOT_DETAILS]
     return {
         "time": line["at"],
@@ -164,7 +162,6 @@ def _outcome(line: Mapping[str, Any]) -> Any:
 
 
 def _flatten_history(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert a record's history to a list with one line per status."""
     history = [f"{entry['at']}  {entry['status']}" for entry in record.get("history", ())]
     flat = {name: _format_value(value) for name, value in record.items() if name != "history"}
     return flat | ({"history": history} if history else {})
@@ -217,7 +214,6 @@ def _collect(said: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _read_items(store: Store, keys: Iterable[tuple[str, Item]]) -> list[Item]:
-    """Read items, and return those that exist. Duplicate keys are read once."""
     different = list({repr(key): key for key in keys}.values())
     batches = pieces(different, _TOGETHER)
     return [item for batch in batches for item in store.batch_get(batch) if item is not None]
@@ -324,7 +320,6 @@ def stage_log(prefix: str) -> CloudWatchLog:
 
 
 def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
-    """Parse a log line. Return ``None`` if the line is not JSON or belongs to a different request."""
     try:
         said = json.loads(text)
         if request_id not in (said["request_id"], said.get("sent_as")):

@@ -48,7 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _play(bank: BankUnderTest, chosen: Sequence[Check], folder: Path) -> int:
-    """Run the checks, and print and write the reports. Raises: CannotRun, PortTaken."""
     terminal = Terminal(sys.stdout)
     key = kit.load_key(bank, folder)
     with kit.open_session(bank, key, sys.stdout) as session:

@@ -306,7 +306,6 @@ def _find_faults(part: BankPart, folder: Path) -> Iterator[Fault]:
 
 
 def _resolved(folder: Path, given: str) -> Path:
-    """Resolve a path in the bank's file relative to ``folder``."""
     return (folder / given).resolve()
 
 

@@ -139,9 +139,6 @@ class Caller:
         return call
 
     def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
-        """Post a request. If the bank limits the rate, retry after the time that the bank specifies. Raises:
-        OutboundError.
-        """
         for _ in range(_RATE_TRIES):
             reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
             if reply.seconds > self.outbound.total_seconds:  # it arrived before anybody looked at the clock

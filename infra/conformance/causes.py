@@ -63,7 +63,6 @@ def no_consent(authorization: Authorization, calls: Sequence[ReceivedCall]) -> s
 def _why_missing(
     name: str, about: Sequence[ReceivedCall], calls: Sequence[ReceivedCall], otherwise: str, check: str
 ) -> str:
-    """Explain why no call ``name`` succeeded: the last call was refused, or there was no call."""
     made = about or [call for call in calls if call.name == name]
     if made and made[-1].refusal is not None:
         return refused(made[-1])

@@ -60,7 +60,6 @@ def _form_to(page: BrowserPage, ending: str) -> Form:
 
 
 def _require_return(page: BrowserPage) -> None:
-    """Require that the browser has returned to the kit. Raises: NavigationFailed."""
     if page.title != TPP_NAME:
         raise NavigationFailed(f"the PSU ended at «{page.title}» ({page.status})")
 

@@ -239,7 +239,6 @@ class Hub:
             return members, None, error
 
     def _authenticate(self, headers: Mapping[str, str], body: bytes) -> None:
-        """Check the credentials of a call. Raises: Refusal."""
         key, signature = headers.get("x-api-key", ""), headers.get("x-signature")
         if not key:
             raise refusals.BANK_KEY_MISSING()
@@ -255,7 +254,6 @@ class Hub:
 
     @staticmethod
     def _check_content(call: BankCall, headers: Mapping[str, str], body: bytes, members: Any) -> None:
-        """Check the content of a call. Raises: Refusal."""
         if len(body) > call.body_bytes:
             raise Refusal(Fault.CONTENT, f"the body is larger than {call.body_bytes} bytes")
         if content_type(headers) != "application/json":
@@ -264,7 +262,6 @@ class Hub:
             raise Refusal(Fault.NOT_JSON, "the body is not valid JSON")
 
     def _perform(self, call: BankCall, request_id: str, body: bytes, request: Any) -> Mapping[str, Any]:
-        """Return the response members. A duplicate request gets the first response. Raises: Refusal."""
         earlier = None if call.is_read else self._answers.get((call.path, request_id))
         if earlier is not None and earlier[0] != body:
             raise refusals.REQUEST_ID_USED()

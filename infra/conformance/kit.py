@@ -97,7 +97,6 @@ def _say_to(output: TextIO) -> Callable[[str], None]:
 
 
 def _require_reachable(session: Session) -> None:
-    """Require that the bank is reachable. Raises: CannotRun."""
     probed = session.version.webhooks[0]
     call = session.caller.send(probed, {}, token=None)
     session.caller.paused.clear()
@@ -118,7 +117,6 @@ def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None
 
 
 def _narrowed(bank: BankUnderTest) -> str:
-    """Return the scopes and webhooks of the version that the bank's file excludes."""
     parts = []
     if set(bank.scopes) != set(bank.version.scopes):
         parts.append(f"in the scopes {', '.join(bank.scopes)}")

@@ -19,7 +19,6 @@ NOT_SUPPORTED = 3
 """The exit code of a command that does not support the requested action."""
 REMINDER_SECONDS = 60
 _OUTPUT = 2000
-"""The maximum number of characters of a command's output that are retained."""
 Action = Literal["consent", "payment", "revoke"]
 SENTENCES = {
     ("consent", "approve"): "Open this address, and approve the access at the bank:",
@@ -99,7 +98,6 @@ class ScriptPsu:
 
 
 def _end_of(output: str) -> str:
-    """Return the last characters of an output, if possible from the start of a line."""
     if len(output) <= _OUTPUT:
         return output
     line = output.find("\n", -_OUTPUT - 1) + 1

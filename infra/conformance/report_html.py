@@ -83,7 +83,6 @@ def _parts(run: Run, title: str) -> Iterator[str]:
 
 
 def _section(name: str, results: list[Result], unfolded: Collection[str] = ()) -> Iterator[str]:
-    """Render a section with a heading. The results whose ids are in ``unfolded`` are initially open."""
     if results:
         yield f"<h2>{escape(name)}</h2>\n"
         yield from (_row(result, result.check.check_id in unfolded) for result in results)

@@ -95,7 +95,6 @@ def _bulk_1(bank: BankUnderTest, order: Order) -> Members:
 
 
 def _reference_2(account: AccountPart) -> Members | None:
-    """Return the account reference for payments: the first identifier in the file."""
     if account.iban is not None:
         return {"iban": account.iban}
     if account.account_number is not None:

@@ -34,9 +34,6 @@ def select(checks: Sequence[Check], only: str) -> list[Check]:
 
 
 def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
-    """Explain why a selection is refused. The text contains the most similar name for each unknown part, and all
-    groups.
-    """
     groups = list(dict.fromkeys(check.group for check in checks))
     names = [*groups, *(check.check_id for check in checks)]
     said = ", ".join(

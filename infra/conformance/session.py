@@ -372,7 +372,6 @@ class Session:
         return made[-1] if made and made[-1].refusal is not None else None
 
     def _wait(self, condition: Callable[[], bool], what: str, seconds: float | None = None) -> None:
-        """Wait for the bank for at most ``seconds`` (default: ``limits.report``). A long wait prints a message."""
         limit = self.limits.report if seconds is None else seconds
         quiet = min(limit, QUIET_SECONDS)
         if not self.hub.wait_for(condition, quiet) and limit > quiet:

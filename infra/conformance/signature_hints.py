@@ -22,7 +22,6 @@ def hint(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
 
 
 def _attempts(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield different bytes that banks often sign by mistake, each with a description."""
     if body.rstrip() != body:
         yield "the body ends with a line break or spaces that the signature does not cover", body.rstrip()
     for end in (b"\n", b"\r\n"):

@@ -32,7 +32,6 @@ def _spell(value: Any, name: str = "") -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape the first character and the slashes of a string."""
     first = f"\\u{ord(text[0]):04x}" if text and ord(text[0]) <= _HIGHEST else text[:1]
     rest = jsontext.dumps(text[1:])[1:-1].replace("/", "\\/")
     return f'"{first}{rest}"'

@@ -120,7 +120,6 @@ def _bank(hub: Services, bic: str) -> DemoBank:
 
 
 def _parse(text: str) -> list[CustomerPart]:
-    """Parse a file of customers. Raises: InvalidCustomers."""
     try:
         return CustomersFile.model_validate(yaml_file.parse_yaml(text)).customers
     except yaml_file.InvalidYaml as error:
@@ -150,7 +149,6 @@ def _find_large_books(parts: Sequence[CustomerPart], changes: Iterable[BankChang
 
 
 def _carry_out(hub: Services, changes: Sequence[BankChange]) -> None:
-    """Write the changes. Raises: TooManyCustomers, CustomersChanged, StoreError."""
     operations = [operation for change in changes for operation in change.operations]
     _check_limits(changes, operations)
     try:

@@ -130,9 +130,6 @@ def package(project: Path, stage: str, out: Path) -> None:
 
 
 def _build_packages(project: Path, stage: str, progress: Progress) -> None:
-    """Build the zip files of the function and the layer in Chalice's cache. Raises: LayerFailed, LockFailed,
-    CompileFailed.
-    """
     processor = stage_processor(stage)
     built, layer_file = (
         _cached(kind, project, processor) for kind in (AppOnlyDeploymentPackager, LayerDeploymentPackager)
@@ -153,7 +150,6 @@ def stage_processor(stage: str) -> str:
 
 
 def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: str) -> Path:
-    """Return the path of a package in Chalice's cache."""
     packager = kind(OSUtils(), DependencyBuilder(OSUtils()), UI(), processor)
     return Path(packager.deployment_package_filename(str(project), f"python{runtime.PYTHON}"))
 

@@ -92,9 +92,6 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the ``lambda_functions`` of one section of the configuration, with ``settings`` added to these
-    functions.
-    """
     before = place.get("lambda_functions", {})
     named = {name: {**before.get(name, {}), **own} for name, own in settings.items()}
     api = {API_HANDLER: before[API_HANDLER]} if API_HANDLER in before else {}

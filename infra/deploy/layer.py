@@ -143,7 +143,6 @@ def download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:
 
 
 def _verify(pins: Mapping[str, Pin], folder: Path) -> None:
-    """Check that every pin has exactly one wheel, and that the lock contains the wheel's digest."""
     missing = set(pins)
     for wheel in sorted(folder.iterdir()):
         name = canonicalize_name(parse_wheel_filename(wheel.name)[0])

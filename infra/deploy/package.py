@@ -58,7 +58,6 @@ def _pins(stage: str) -> list[Pin]:
 
 
 def _check_files(made: dict[str, Any], folder: Path) -> None:
-    """Check that every file that the template refers to was written."""
     for name, resource in made["Resources"].items():
         place = resource["Properties"].get("CodeUri") or resource["Properties"].get("ContentUri")
         if isinstance(place, str) and not (folder / place).is_file():
@@ -66,7 +65,6 @@ def _check_files(made: dict[str, Any], folder: Path) -> None:
 
 
 _LOG_KEY = {"Fn::If": ["HasStorageKey", {"Fn::GetAtt": ["StorageKey", "Arn"]}, {"Ref": "AWS::NoValue"}]}
-"""The KMS key of a log group, if the stage has a separate key."""
 
 
 class NotMergeable(Exception):

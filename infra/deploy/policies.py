@@ -33,7 +33,6 @@ class Statement:
 def _tables(
     name: str, actions: str, resources: str, condition: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Statement:
-    """Return a statement with DynamoDB actions on tables or indexes (``table/index/name``)."""
     arns = tuple(f"arn:aws:dynamodb:*:*:table/{_APPLICATION}-{each}" for each in resources.split())
     return Statement(name, "dynamodb", tuple(actions.split()), arns, condition)
 
@@ -43,7 +42,6 @@ def _queue(name: str, actions: str, queue: str = "deliveries") -> Statement:
 
 
 def _decrypt(name: str, condition: Mapping[str, Any]) -> Statement:
-    """Return a statement that allows decryption by the stage's key, limited by ``condition``."""
     alias = {"ForAnyValue:StringEquals": {"kms:ResourceAliases": f"alias/{_APPLICATION}"}}
     return Statement(name, "kms", ("Decrypt",), ("arn:aws:kms:*:*:key/*",), {**alias, **condition})
 
@@ -59,7 +57,6 @@ def _secrets(*names: str) -> tuple[Statement, ...]:
 
 
 def _own_log(function: str) -> tuple[Statement, ...]:
-    """Return the rights to write the logs and traces of a function."""
     group = f"arn:aws:logs:*:*:log-group:/aws/lambda/{_APPLICATION}{function and f'-{function}'}"
     actions = ("CreateLogGroup", "CreateLogStream", "PutLogEvents")
     return (
@@ -78,7 +75,6 @@ _SEALED_RECORDS = (_UNWRAP_DATA_KEYS, *_secrets("keys"))
 
 
 def _leading_key(key: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return the condition that items have the partition key ``key``."""
     return {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [key]}}
 
 

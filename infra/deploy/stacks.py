@@ -127,7 +127,6 @@ def print_progress(line: str) -> None:
 
 
 def _describe_progress(client: Any, name: str) -> str:
-    """Return the resources in progress, as reported by CloudFormation."""
     try:
         resources = client.describe_stack_resources(StackName=name)["StackResources"]
     except (BotoCoreError, ClientError) as error:
@@ -137,7 +136,6 @@ def _describe_progress(client: Any, name: str) -> str:
 
 
 def _find_cause(client: Any, name: str) -> str:
-    """Return the failure reason of the first resource that failed for a reason other than cancellation."""
     events = list(_recent_events(client, name))
     failed = [event for event in events if event["ResourceStatus"].endswith("_FAILED")]
     causes = [event for event in failed if not event.get("ResourceStatusReason", "").endswith(_CANCELLED)]

@@ -257,7 +257,6 @@ def _keep(entry: Parts, decided: Mapping[str, bool]) -> bool:
 
 
 def _insert_stage(value: Any, stage: str) -> Any:
-    """Replace all references to the stage in ``value`` by its name."""
     if isinstance(value, list):
         return [_insert_stage(item, stage) for item in value]
     if not isinstance(value, dict):

@@ -125,7 +125,6 @@ def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> Non
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
-    """Store the records of new days in one transaction. If some of the days exist, store the records one by one."""
     writes = [record.put_new() for record in records]
     try:
         store.transact(writes)
@@ -136,14 +135,12 @@ def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
 
 
 def _outage(behaviour: BankBehaviour, chance: Random) -> Span:
-    """Return the start and end of an outage between 07:00 and 22:00, in seconds of the day."""
     seconds = chance.randrange(150, 60 * behaviour.longest)
     begins = chance.randrange(7 * 3600, 22 * 3600 - seconds)
     return begins, begins + seconds
 
 
 def _histogram(usual: float, count: int) -> Histogram:
-    """Generate ``count`` durations around ``usual`` milliseconds."""
     middle = round(math.log2(usual) * STEPS)
     ends = [round(part * count / _WHOLE) for part in accumulate(_SHARES.values(), initial=0.0)]
     counts = {middle + offset: end - start for offset, (start, end) in zip(_SHARES, pairwise(ends), strict=True)}

@@ -34,7 +34,6 @@ def steps() -> list[Step]:
 
 
 def _read(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> Iterator[Step]:
-    """Return the step of an entry. For a purchase, return the authorization and the clearing."""
     entries = _purchase(story, card, entry) if "pay" in entry else [entry]
     for each in entries:
         day, at = each["on"].split()
@@ -61,7 +60,6 @@ def _purchase(story: Mapping[str, Any], card: str, entry: Mapping[str, Any]) -> 
 
 
 def _members(story: Mapping[str, Any], entry: Mapping[str, Any]) -> Members:
-    """Return the members of an entry, completed with the data of people and merchants."""
     members = {name: value for name, value in entry.items() if name not in _ABOUT_STEPS}
     if "person" in members:
         members |= {f"holder_{name}": value for name, value in story["people"][members.pop("person")].items()}
@@ -80,5 +78,4 @@ def _merchant(name: str, merchants: Mapping[str, Any]) -> Members:
 
 
 def _minor(amount: str) -> int:
-    """Convert an amount to minor units."""
     return int(Decimal(amount) * 100)

@@ -98,7 +98,6 @@ class CardPlayer:
         return True
 
     def _carry_out(self, step: Step) -> Any:
-        """Run a step and return the data of its response. Raises: StepFailed."""
         answer = self._request(step)
         if answer.get("status_code") == Status.IN_PROGRESS:
             self._finish_payments()
@@ -111,7 +110,6 @@ class CardPlayer:
         return data
 
     def _request(self, step: Step) -> Any:
-        """Send the request of a step and return the response."""
         cards = self._hub.cards
         dispatcher = cards.api if step.action in cards.api.actions else cards.simulator
         asked = {

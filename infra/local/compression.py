@@ -40,18 +40,15 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def _vary(headers: dict[str, Any]) -> None:
-    """Add ``Accept-Encoding`` to the ``Vary`` header, because the response depends on it."""
     known = [entry.strip() for entry in _value(headers, "Vary").split(",") if entry.strip()]
     if not {"*", "accept-encoding"} & {entry.lower() for entry in known}:
         headers[_name(headers, "Vary")] = ", ".join([*known, "Accept-Encoding"])
 
 
 def _name(headers: Mapping[str, Any], name: str) -> str:
-    """Return the name of a header as written in the response."""
     return next((given for given in headers if given.lower() == name.lower()), name)
 
 
 def _value(headers: Mapping[str, Any], name: str) -> str:
-    """Return a header's value, or an empty string. The values of a repeated header are joined."""
     value = headers.get(_name(headers, name)) or ""
     return value if isinstance(value, str) else ", ".join(value)

@@ -83,7 +83,6 @@ class DynamoDBEngine(ABC):
         self._errors.close()
 
     def _explain_failure(self) -> str:
-        """Explain why the engine did not start, with its last output line and the location of its data."""
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         reason = f": {lines[-1].strip().removeprefix('error: ').rstrip('.')}" if lines else ""

@@ -50,7 +50,6 @@ class Emulator:
         self.sqs = Sqs(state, now)
 
     def __call__(self, environ: Environ, body: bytes) -> Answer:
-        """Run one request."""
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if self.sqs.handles(target):
             return self.sqs.answer(target, body)

@@ -163,7 +163,6 @@ class EmulatorState:
         return self._file.execute(f"SELECT place, key, value FROM entries WHERE kind = ?{where}", values).fetchall()  # noqa: S608 - no value is part of it
 
     def _seed(self) -> str:
-        """Return the seed from which key material and key ids are derived."""
         if not self._rows("seed"):
             self._write([("seed", "", "", secrets.token_hex(32))])
         return self._rows("seed")[0][2]
@@ -200,7 +199,6 @@ _REMEDY = f"restore a copy of it, or {_FRESH}"
 
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
-    """Return the tables and keys that a write call changes. For a put, the key is part of the item."""
     if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
@@ -252,7 +250,6 @@ def _backend(service: str, region: str) -> Any:
 
 
 def _backends(service: str) -> list[Any]:
-    """Return the backends of a service that are in use."""
     from moto.backends import get_backend
 
     backends: Any = get_backend(service)  # type: ignore[call-overload]
@@ -260,7 +257,6 @@ def _backends(service: str) -> list[Any]:
 
 
 def _backend_of(table: str) -> Any:
-    """Return the DynamoDB backend that contains this table."""
     (found,) = [backend for backend in _backends("dynamodb") if table in backend.tables]
     return found
 

@@ -195,7 +195,6 @@ def _lock(data: Path) -> IO[str]:
 
 
 def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
-    """Remove the data if ``fresh`` is true. Otherwise, refuse stored tables if the keys to read them are missing."""
     files = [file for file in data.iterdir() if file.name != _LOCK]
     if fresh:
         for file in files:
@@ -208,7 +207,6 @@ def _prepare(data: Path, *, fresh: bool, has_keys: bool) -> None:
 
 
 def _read_address(emulator: ChildProcess) -> str:
-    """Read the address that the emulator prints when it is ready, or the reason for its failure."""
     try:
         line = emulator.first_line()
     except ChildFailed as error:
@@ -243,7 +241,6 @@ def check_engine(engine: str) -> None:
 
 
 def _bypass_proxies(environ: MutableMapping[str, str]) -> None:
-    """Set ``NO_PROXY`` so that calls to addresses of this machine do not use a proxy."""
     for name in ("NO_PROXY", "no_proxy"):
         hosts = [host for host in environ.get(name, "").split(",") if host]
         environ[name] = ",".join(dict.fromkeys([*hosts, "127.0.0.1", "localhost"]))

@@ -29,7 +29,6 @@ RESUMED_SECONDS = 24 * 3600
 """Maximum age of an interrupted simulation that is continued at the next start."""
 USUAL_BEHAVIOUR = BankBehaviour()
 _TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
-"""The simulated behaviour of the fault banks, which simulate errors."""
 
 
 def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None:

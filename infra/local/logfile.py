@@ -61,7 +61,6 @@ class LogFile(logging.Handler):
         self._size += self.stream.write(line)
 
     def _rotate(self) -> None:
-        """Rename the current file to the older file and open a new file."""
         if self._path.exists():
             self._path.replace(_older_path(self._path))
         self._open()

@@ -154,7 +154,6 @@ def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any
 
 
 def _keys(table: Any, index_name: str | None) -> Keys | None:
-    """Return the keys of an index, or of the table if no index is named. Return ``None`` for an unknown index."""
     own = tuple(table.table_key_attrs)
     if index_name is None:
         return Keys(own[:1], own[1:], own[1:])
@@ -195,7 +194,6 @@ def _window(
 
 
 def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
-    """Return whether a query compares only the first attribute of a sort key."""
     conditions = asked.get("range_key_conditions") or ()
     return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
 
@@ -225,7 +223,6 @@ def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequenc
 
 
 def _first_of(entry: Entry) -> Value:
-    """Return the first sort key value of an index entry."""
     return entry[0][0]
 
 

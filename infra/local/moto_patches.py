@@ -87,13 +87,11 @@ def _copy_changed_items_only() -> None:
 
 
 def _place(table: Any, key: dict[str, Any]) -> Place:
-    """Return the primary key that ``key`` contains. ``key`` may be a whole item."""
     value: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
     return value(key[table.hash_key_attr]), value(key[table.range_key_attr]) if table.range_key_attr else None
 
 
 def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterator[tuple[Any, Place, Any]]:
-    """Return the tables, places and items of a transaction. Malformed operations, which moto refuses, are omitted."""
     for operation in (operation for each in transact_items for operation in each.values()):
         table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
         if table is not None and key and set(table.table_key_attrs) <= key.keys():
@@ -102,7 +100,6 @@ def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterato
 
 
 def _set_item(table: Any, place: Place, item: Any) -> None:
-    """Store an item at its place. ``None`` removes the stored item."""
     partition, sort = place
     items, key = (table.items, partition) if sort is None else (table.items[partition], sort)
     if item is None:

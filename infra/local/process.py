@@ -128,7 +128,6 @@ def run_guarded(command: Sequence[str]) -> int:
 
 
 def _wait_or_kill(child: subprocess.Popen[Any], grace: float) -> None:
-    """Wait for a child to exit, and kill it after ``grace`` seconds."""
     try:
         child.wait(grace)
     except subprocess.TimeoutExpired:

@@ -93,7 +93,6 @@ def expire_items(dynamodb: Any, source: template.Template) -> None:
 
 
 def _make_keys(kms: Any, source: template.Template) -> None:
-    """Create the missing KMS keys of the template that have an alias."""
     keys = source.resources(_KEY)
     for alias in source.resources(_ALIAS).values():
         try:

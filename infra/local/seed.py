@@ -120,7 +120,6 @@ def seed_programmes(hub: Hub, before: Sequence[Mapping[str, Any]]) -> list[dict[
 
 
 def _keep_known_credentials(hub: Hub, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the previous credentials that are still valid."""
     return {
         name: dict(parts)
         for name, parts in before.items()

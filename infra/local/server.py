@@ -255,9 +255,6 @@ def build_server(
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
-    """Perform the TLS handshake and return the connection. After a failure, for example with a client that uses http,
-    close the connection and return ``None``.
-    """
     connection.settimeout(HANDSHAKE_SECONDS)
     secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
     try:

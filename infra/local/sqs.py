@@ -165,7 +165,6 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """Return the settings and messages of a queue. The first call loads the saved messages."""
         settings = _settings(name)
         known, former = self._queues.get(name, (None, None))
         if former is not None and known is settings:
@@ -230,7 +229,6 @@ class Sqs:
 
 
 def _settings(name: str) -> Any:
-    """Return moto's queue with its settings. Raises: SqsError."""
     from moto.backends import get_backend
 
     backends: Any = get_backend("sqs")
@@ -287,7 +285,6 @@ def _md5(text: str) -> str:
 
 
 def _message_id(request: Request) -> str:
-    """Return the message id that a receipt handle contains. Raises: SqsError."""
     message_id, separator, _ = str(request.get("ReceiptHandle", "")).partition("#")
     if not separator:
         raise SqsError("ReceiptHandleIsInvalid", "The input receipt handle is invalid.")
@@ -295,7 +292,6 @@ def _message_id(request: Request) -> str:
 
 
 def _entries(request: Request) -> Sequence[Request]:
-    """Return the entries of a batch. Raises: SqsError."""
     entries: Sequence[Request] = request.get("Entries", ())
     ids = [each.get("Id") for each in entries]
     if not 0 < len(entries) <= _LARGEST_BATCH or len({*ids}) < len(ids):
@@ -304,7 +300,6 @@ def _entries(request: Request) -> Sequence[Request]:
 
 
 def _number(request: Request, name: str, default: Any, least: int, most: int) -> int:
-    """Return a numeric parameter. Raises: SqsError."""
     value = int(default if request.get(name) is None else request[name])
     if not least <= value <= most:
         raise SqsError("InvalidParameterValue", f"Value {value} for parameter {name} is not from {least} to {most}.")

@@ -151,13 +151,11 @@ class Stack:
         self._renderer = ChildProcess(command, folder=ROOT)
 
     def _report_failed_rendering(self) -> None:
-        """Report once, on the terminal and at ``/docs``, that the documents could not be rendered."""
         if self._renderer and self._renderer.exit_code and not rendered_files.rendering_failed.is_set():
             rendered_files.rendering_failed.set()
             print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
-        """Start the simulation of a month of card use on a new stack. The stack and seed files record its end."""
         from chalicelib.bootstrap import hub
         from infra.local.first_data import CardMonth
 
@@ -183,7 +181,6 @@ class Stack:
             raise StartFailed(str(error)) from None
 
     def _wait_for(self, laid: Future[None]) -> None:
-        """Wait until the resources exist. Raises: StopRequested, or the error of their creation."""
         while not wait([laid], timeout=0.2).done:
             if self.ended.is_set():
                 raise StopRequested
@@ -223,7 +220,6 @@ class Stack:
             print(f"ended{where}", flush=True)
 
     def _close(self, server: ApiServer) -> None:
-        """Wait at most ``DRAIN_SECONDS`` for the requests in flight, then close the server."""
         deadline = time.monotonic() + DRAIN_SECONDS
         if not server.drain(0.5) and not self._options.quiet:
             _say_at_once(
@@ -235,7 +231,6 @@ class Stack:
         server.server_close()
 
     def _refuse_a_second(self) -> None:
-        """Check that no running stack uses the same file, so that no file is overwritten. Raises: StartFailed."""
         file = self._options.file
         if other := stackfile.find_running(file):
             raise StartFailed(
@@ -284,7 +279,6 @@ class Stack:
 
 
 def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[None]:
-    """Run ``work`` in a daemon thread, which does not prevent the process from exiting."""
     future: Future[None] = Future()
 
     def run() -> None:
@@ -300,7 +294,6 @@ def _run_in_thread(work: Callable[[Engines], None], engines: Engines) -> Future[
 
 
 def _is_log_for_people(environ: Mapping[str, str]) -> bool:
-    """Return whether the log on standard output is readable text and not JSON. Raises: StartFailed."""
     try:
         return terminal_log.wants_text(environ.get(terminal_log.VARIABLE, ""), is_terminal=sys.stdout.isatty())
     except ValueError as error:
@@ -308,7 +301,6 @@ def _is_log_for_people(environ: Mapping[str, str]) -> bool:
 
 
 def _load_application() -> tuple[Chalice, Config]:
-    """Load the application and its configuration for the local stage. Raises: StartFailed."""
     from chalice.config import Config
 
     from chalicelib.foundation.settings import InvalidSetting

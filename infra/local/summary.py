@@ -48,7 +48,6 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
 
 
 def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the summary row about business time if business time was moved on this stack's data."""
     from chalicelib.bootstrap import hub
     from chalicelib.foundation.clock import timestamp
     from chalicelib.website.display_text import elapsed
@@ -88,9 +87,6 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _tour_command(file: Path) -> str:
-    """Return the command that runs a tour on the stack with this file, including the file's path if it is not the
-    default.
-    """
     is_default = file == stackfile.location({})
     return "make tour" if is_default else f"{stackfile.VARIABLE}={stackfile.display_path(file)} make tour"
 

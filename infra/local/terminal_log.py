@@ -109,7 +109,6 @@ def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], 
 
 
 def _is_connection_failure(record: logging.LogRecord) -> bool:
-    """Return whether a record logs an exception of a connection to AWS or to an engine."""
     error = record.exc_info[1] if record.exc_info else None
     while error and not isinstance(error, NotSent | NoAnswer | HTTPClientError):
         error = error.__cause__ or error.__context__

@@ -52,9 +52,6 @@ def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalT
 
 
 def _bundle_of(environ: MutableMapping[str, str], variable: str) -> str:
-    """Return the certificates of the bundle that a setting names. If the setting has no value, return none. Raises:
-    TlsFailed.
-    """
     location = environ.get(variable)
     if not location:
         return ""

@@ -77,7 +77,6 @@ class TransactionTokens:
         self._completed[token] = completed
 
     def _begin(self, token: str, digest: str) -> bool:
-        """Return whether the token is new. Raises: TokenRefused."""
         with self._lock:
             completed = self.completed(token)
             known = completed.digest if completed else self._in_progress.get(token)

@@ -44,12 +44,10 @@ def compare_entries(before: Entry, after: Entry) -> Differences:
 
 
 def _flatten(plain: Mapping[str, Any], member: str, inner: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace a nested member with its individual parts."""
     return {**plain, member: None, **{f"{member}.{name}": each for name, each in inner.items()}}
 
 
 def _entry_members(entry: GroupEntry) -> dict[str, Any]:
-    """Return the members of an entry as a programme file contains them, without timestamps and defaults."""
     plain = members(entry)
     anyway = {each.name: each.default for each in fields(entry)} | {"updated_at": entry.updated_at}
     return {name: value for name, value in plain.items() if value != anyway[name]}

@@ -88,5 +88,4 @@ def _build_rights(credential: CredentialPart) -> Rights:
 
 
 def _normalize_key(pem: str | None) -> str | None:
-    """Convert a public key to its stored format."""
     return pem and signatures.public_pem(signatures.load_public_key(pem))

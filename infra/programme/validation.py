@@ -47,7 +47,6 @@ def find_faults(managers: Sequence[models.ManagerPart], stage: Stage) -> Iterato
 
 
 def _check_each(place: str, entries: Iterable[T], check: Callable[[T], Iterator[Fault]]) -> Iterator[Fault]:
-    """Check each entry of a list, and add the entry's position to the locations of its errors."""
     for position, entry in enumerate(entries):
         yield from ((f"{place}.{position}.{inner}", said) for inner, said in check(entry))
 
@@ -98,7 +97,6 @@ def _wrong_currency(manager: models.ManagerPart, member: str, number: int) -> It
 
 
 def _most_codes(group: models.FeeGroupPart) -> int:
-    """Return the largest number of fee codes that can match one transaction type."""
     of_types = (
         [fee.code for fee in group.entries if fee.transaction_type in (values.ANY_TYPE, kind)]
         for kind in values.TRANSACTION_TYPES
@@ -164,7 +162,6 @@ def _wrong_rule(manager: models.ManagerPart, rule: models.RiskRulePart) -> Itera
 
 
 def _find_unpaired(**pair: int | None) -> Iterator[Fault]:
-    """Yield an error if only one of two dependent members is present."""
     there = [name for name, value in pair.items() if value is not None]
     if len(there) == 1:
         yield from ((name, f"is required if {there[0]} is present") for name in pair if name not in there)

@@ -147,7 +147,6 @@ def unnamed_changes(document: str, released: Iterable[str], present: Iterable[st
 
 
 def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
-    """Return the schemas of data that callers of operations and receivers of webhooks must send."""
     found: set[str] = set()
     size = -1
     while len(found) > size:

@@ -17,9 +17,7 @@ from chalicelib.website import rendered_files
 from infra.repository import ROOT
 
 _INPUTS = ("Makefile", "pyproject.toml", "requirements-dev.txt", "chalicelib", "docs", "infra", "sdk")
-"""The files and folders from which the rendered files are generated."""
 _SUFFIXES = frozenset({".md", ".py", ".toml", ".yaml"})
-"""The suffixes of input files."""
 _BUILD = "build"
 """The folder for the lock and for new files before the rename, on the same disk as the rendered files."""
 
@@ -62,7 +60,6 @@ def update(build: Callable[[], Mapping[str, str]], root: Path = ROOT, folder: Pa
 
 
 def _input_files(root: Path) -> list[str]:
-    """Return the sorted paths of the inputs."""
     found = [str(root / name) for name in _INPUTS if (root / name).is_file()]
     for name in _INPUTS:
         for place, folders, files in os.walk(root / name):

@@ -150,9 +150,6 @@ def records_of_response(hub: Hub, item: Item) -> list[Key]:
 
 
 def _name_account(item: Item) -> str:
-    """Describe the account of a payment, an address or an authorization. For a special account, describe the programme
-    manager that owns the account.
-    """
     is_special = item.get("account_type", OF_HOLDER) != OF_HOLDER
     key = special_account_key(item["manager_id"], item["account_id"]) if is_special else Account.key(item["account_id"])
     return f", {describe_owner(key[1]['owner'])}"

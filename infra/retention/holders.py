@@ -120,7 +120,6 @@ def _remove_contact(hub: Hub, found: HolderRecords) -> set[str]:
 
 
 def _remove_secrets(hub: Hub, card: Card) -> bool:
-    """Remove a card's PIN and password. Returns whether the card had any."""
     data = hub.cards.card_data
     if card.pin is None and card.pvv is None and not _has_password(data, card):
         return False
@@ -129,7 +128,6 @@ def _remove_secrets(hub: Hub, card: Card) -> bool:
 
 
 def _has_password(data: CardData, card: Card) -> bool:
-    """Return whether a card has a password, even if no key can decrypt the password."""
     try:
         return bool(decrypt_password(card, data))
     except Unsealable:
@@ -144,7 +142,6 @@ def _remove_names(store: Store, card: Card) -> None:
 
 
 def _remove_parts(store: Store, card: Card, prefix: str) -> bool:
-    """Delete the items of a card whose sort key starts with ``prefix``. Return whether any items were deleted."""
     rows = store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix))
     for row in rows:
         store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})

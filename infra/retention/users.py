@@ -34,14 +34,12 @@ def erase_user(hub: Hub, email: str) -> list[str]:
 
 
 def _delete_account(hub: Hub, email: str) -> Iterator[str]:
-    """Delete a user's account. Returns the kind of data that was removed, if the account existed."""
     if hub.website.users.find(email) is not None:
         hub.store.delete(*user_key(email))
         yield "user-account"
 
 
 def _delete_items(store: Store, email: str) -> Iterator[str]:
-    """Delete a user's sessions, links and journeys. Returns the kind of data for each deleted item."""
     for item in store.scan(TABLE):
         if (kind := _kind_of(item, email)) is not None:
             store.delete(TABLE, {"owner": item["owner"], "part": item["part"]})
@@ -49,7 +47,6 @@ def _delete_items(store: Store, email: str) -> Iterator[str]:
 
 
 def _kind_of(item: Item, email: str) -> str | None:
-    """Return the kind of data that a user's item in the table is. Return ``None`` for any other item."""
     if item["owner"] == owner_of_journeys(email):
         return "journeys"
     return "sessions" if item.get("email") == email else None

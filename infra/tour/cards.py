@@ -54,7 +54,6 @@ class CardTour:
         self._call("changeCardStatus", Status.FINAL, **self._card, status="A")
 
     def _order(self, catalogue: Catalogue) -> Any:
-        """Order a card. Returns the data of the response."""
         programme = next(each for each in catalogue.card_programmes.values() if each.physical)
         self._guide.step("The programme manager orders a physical card with an account in EUR")
         order = {**_HOLDER, "card_program_id": programme.id, "card_virtual": 0, "card_country_ison": _GERMANY}
@@ -129,9 +128,6 @@ class CardTour:
     # -- requests
 
     def _call(self, action: str, refused: Status | None = None, **members: Any) -> Any:
-        """Call an action and return its data. Raises: TourFailed, if the status code is neither success nor
-        ``refused``.
-        """
         path = "/simulator" if action.startswith("simulate") else "/api"
         body = {**self._credential, "action": action, "api_version": API_VERSION, **members}
         envelope = self._client.post(f"{self._base}{path}", json=body).json()
@@ -151,7 +147,6 @@ class CardTour:
         raise TourFailed("no three wrong PINs in a row were refused")
 
     def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
-        """Request an authorization. Raises: TourFailed, if its response code is not ``code``."""
         answer = self.respond(shop, amount, **members)
         _require(answer["response_code"] == code, f"{shop} got {answer['response_code']} instead of {code}")
         return answer
@@ -162,7 +157,6 @@ class CardTour:
         return self._call("simulateAuthorization", **use)
 
     def _clear(self, shop: str, amount: int, held: Mapping[str, Any] | None = None, **members: Any) -> Any:
-        """Clear an amount, with or without an authorization. Returns the clearing."""
         what = {"trans_link": held["trans_link"]} if held else self._card
         return self._call("simulateClearing", **{"final": 1, **_members(shop, amount), **what, **members})
 

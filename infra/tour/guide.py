@@ -95,7 +95,6 @@ class Guide:
         return httpx.Client(trust_env=False, verify=authorities, timeout=30, event_hooks=hooks)
 
     def _end_step(self) -> None:
-        """Print the last outcomes of the step. Repeated outcomes are counted."""
         if self._is_in_step and not self._detail:
             counts = Counter(self._outcomes)
             if len(counts) > 1:
@@ -124,7 +123,6 @@ def _body(request: httpx.Request) -> Any:
 
 
 def _describe(status: int, body: Any) -> str:
-    """Describe a response in a few words: the error, or its most informative member."""
     if "status_code" in body:
         return f"refused, {body['status_code']}"
     if status >= 400:

@@ -61,7 +61,6 @@ class TppTour:
         return self._tpp.redeem_callback(callback, state=asked.state, code_verifier=verifier)
 
     def _read(self, consent: sdk.Consent) -> Account:
-        """Read the PSU's accounts and return the first account."""
         step = self._guide.step
         step("The TPP reads the accounts; the hub queries the bank with a signed webhook")
         account = next(consent.accounts())
@@ -91,7 +90,6 @@ class TppTour:
         self._confirm(self._tpp.pay_direct(direct.from_json({**order.to_json(), "bic": bic})), self._tpp, bic)
 
     def _confirm(self, initiated: Initiated, payer: sdk.Consent | sdk.Tpp, bic: str | None = None) -> None:
-        """Confirm the payment as the PSU. Then query the payment's status as the TPP, and receive the event."""
         back = confirm_payment(Browser(self._payments_callback, self._guide.page), initiated.confirmation_url)
         if parse_qs(urlsplit(back).query).get("payment_id") != [initiated.payment_id]:
             raise TourFailed("the payment in the callback is not the one that was initiated")
@@ -102,7 +100,6 @@ class TppTour:
         self._receiver.wait_for_event("payment.status_changed", payment_id=initiated.payment_id, **reported)
 
     def _revoke(self, bank: Mapping[str, Any], consent: sdk.Consent) -> None:
-        """End the consent as the TPP. The bank and the TPP are notified."""
         step = self._guide.step
         step("The PSU finds the consent at the bank")
         self._find_at_bank(bank, "Revoke", "active")
@@ -118,9 +115,6 @@ class TppTour:
         self._find_at_bank(bank, "Revoked", "revoked")
 
     def _find_at_bank(self, bank: Mapping[str, Any], cell: str, state: str) -> None:
-        """Wait until the bank's list of consents contains ``cell`` in the row of the TPP. ``cell`` is a button or the
-        state of the consent.
-        """
         deadline = time.monotonic() + SECONDS
         while open_signed_in(self._psu, f"{bank['domain']}/consents").text_after(self._title) != [cell]:
             if time.monotonic() > deadline:
@@ -140,7 +134,6 @@ def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
 
 
 def _order(account: Account, callback: str) -> sdk.SinglePaymentV1 | sdk.SinglePaymentV2:
-    """Build a payment order of 12.50 to a bookshop, in the format of the account's version."""
     price, currency, shop = Decimal("12.50"), account.currency, "Oak Street Books"
     if isinstance(account, sdk.AccountV1):
         iban = "GB33BUKB20201555555555"

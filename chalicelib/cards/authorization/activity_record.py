@@ -314,9 +314,6 @@ def risk_members(fired: FiredRules) -> dict[str, Any]:
 
 
 def _join_rules(rules: Sequence[str], between: str, room: int = 255) -> str:
-    """Join risk rule ids with the separator ``between``. The text has at most ``room`` characters. Further ids are
-    omitted.
-    """
     listed = ""
     for rule in rules:
         longer = f"{listed}{between}{rule}" if listed else rule

@@ -292,7 +292,6 @@ def _requested_amount(request: SimulateAuthorization | SimulateAdvice) -> Reques
 
 
 def _decline_without_account(number: int, code: str, asked: RequestedAmount) -> simulator_messages.Authorization:
-    """Return the response to the network when no account is known."""
     answer: simulator_messages.Authorization = {
         "authorize_id": number,
         "trans_link": f"{number:012}",

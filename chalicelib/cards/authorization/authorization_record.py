@@ -238,6 +238,5 @@ def _merge(counted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_amount(amounts: dict[str, T] | None, name: str, value: T | None) -> dict[str, T] | None:
-    """Return a copy of the amounts with ``name`` set to ``value``, or without ``name`` for a zero value or ``None``."""
     rest = {each: amount for each, amount in (amounts or {}).items() if each != name}
     return ({**rest, name: value} if value else rest) or None

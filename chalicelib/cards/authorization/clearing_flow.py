@@ -123,7 +123,6 @@ def _new_authorization(
     transaction_type: int,
     sequences: Sequences,
 ) -> Authorization:
-    """Return a new, unsaved authorization for a message that does not refer to an existing authorization."""
     use = CardUse(transaction_type=transaction_type, checks=UNCHECKED)
     return Authorization(
         id=sequences.next("authorization"),
@@ -195,7 +194,6 @@ def _post(
 
 
 def _use_at_shop(use: CardUse, request: SimulateClearing) -> CardUse:
-    """Return a copy of the card use with the clearing's merchant data."""
     return replace(use, **without_none(at_merchant(request)))
 
 
@@ -225,7 +223,6 @@ def _split_off(
 
 
 def _cleared_amount(authorization: Authorization, request: SimulateClearing, party: PostingContext) -> ClearedAmount:
-    """Return the cleared amount that the refund returns, in part or in full. Raises: Refused."""
     if not (authorization.cleared and authorization.card_use.takes_money):
         raise Refused(Status.WRONG_STATE, "there is no cleared amount to refund")
     cleared = authorization.cleared_in(request.currency_ison, partial(party.purchase_amount, request.currency_ison))
@@ -237,7 +234,6 @@ def _cleared_amount(authorization: Authorization, request: SimulateClearing, par
 
 
 def _network_members(authorization: Authorization, use: CardUse, number: int, now: int) -> dict[str, Any]:
-    """Return the network data of a transaction, with the API's member names."""
     day = f"{datetime.fromtimestamp(now, UTC):%y%m%d}"
     known = use.report_members(number, now) | {
         "auth_code": authorization.auth_code,

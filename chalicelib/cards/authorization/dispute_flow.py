@@ -172,7 +172,6 @@ def _list_transaction(
 
 
 def _cleared_amount(case: _Case) -> ClearedAmount:
-    """Return the merchant's cleared amount in the transaction's currency."""
     row = case.row
     taken = row["holder_amount"] - row["fee"] + (0 if row["conversion_fee_blended"] else row["conversion_fee"])
     found = case.authorization.cleared_in(row["currency"], lambda amount: taken * amount // row["amount"])
@@ -190,7 +189,6 @@ def _without_fees(case: _Case, amount: int) -> int:
 
 
 def _update_disputed(case: _Case, dispute: Dispute, write_id: str, *, sign: Literal[1, -1] = 1) -> Operation:
-    """Return the update of the authorization's returned amounts. If ``sign`` is -1, the earlier update is reversed."""
     after = _cleared_amount(case).give_back(sign * dispute.worth, sign * _without_fees(case, dispute.amount))
     return case.authorization.update(write_id, **case.authorization.cleared_members(case.row["currency"], after))
 

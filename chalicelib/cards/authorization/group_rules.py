@@ -80,7 +80,6 @@ def evaluate_rules(
 
 
 def _is_large(catalogue: Catalogue, rule: RiskRule, amount: int, currency: int) -> bool:
-    """Whether the amount reaches the rule's minimum, if any. False if the amount cannot be converted."""
     if rule.amount is None or rule.amount_currency is None:
         return True
     try:

@@ -173,7 +173,6 @@ def message_events(
 
 
 def _status_events(card: Card, now: int, decision: Decision) -> list[CardEvent]:
-    """Return the events for a decision's changes of the card's status and the account's status."""
     account, of_card, of_account = decision.account, decision.card_changes, decision.account_changes
     events = []
     if (status := of_card.get("stored_status")) is not None:

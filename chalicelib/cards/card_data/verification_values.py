@@ -50,7 +50,6 @@ def pvv(pvk: bytes, pan: str, pin: str, index: int = 1) -> str:
 
 
 def _encrypt_block(key: bytes, block: bytes) -> bytes:
-    """Encrypt one eight-byte block under a double-length key."""
     cipher = Cipher(TripleDES(key + key[:8]), modes.ECB())  # noqa: S305 - there is one block only
     encryptor = cipher.encryptor()
     return encryptor.update(block) + encryptor.finalize()

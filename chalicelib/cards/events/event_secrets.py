@@ -95,7 +95,6 @@ def _seal(manager_id: int, plain: str, vault: Vault) -> EventSecret:
 
 
 def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSecret] | None) -> Put:
-    """Return a conditional put of the secrets. The put fails after a concurrent change."""
     table, key = secrets_key(manager_id)
     as_read = absent("owner") if before is None else Attr("secrets").eq(event_signing.as_items(before))
     return Put(table, {**key, "secrets": event_signing.as_items(after)}, as_read)

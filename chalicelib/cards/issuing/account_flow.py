@@ -128,7 +128,6 @@ def get_accounts(request: messages.GetAccounts, context: RequestContext) -> Acti
 
 
 def _owner_and_cards(context: RequestContext, request: messages.CreateAccount) -> tuple[Holder | None, list[Card]]:
-    """Read the requested holder, if any, and the cards to assign to the account. Raises: Refused."""
     holder, cards = read_with_holder(context, request.holder_id, Card, request.cards or ())
     if holder is not None:
         holder.require_room(1)
@@ -148,7 +147,6 @@ def _new_account(
     holder: Holder,
     sequences: Sequences,
 ) -> Account:
-    """Return the account record to create. Raises: Refused."""
     catalogue = context.catalogue
     return new_account(
         request,
@@ -174,10 +172,6 @@ def _new_account(
 def _assign_group(
     context: RequestContext, account_id: int, kind: str, field: str, group_id: int
 ) -> ActionOutcome[None]:
-    """Assign an account to a group that its programme allows. ``field`` is the request's field for the group.
-
-    Raises: Refused.
-    """
     account = context.find(Account, account_id)
     programme = group_resolution.account_programme(context.catalogue, account.program_id)
     allowed = getattr(programme, f"{kind}_ids") or (group_id,)

@@ -102,7 +102,6 @@ def _new_card(
     card_data: CardData,
     sequences: Sequences,
 ) -> tuple[Card, card_production.ClearCardData]:
-    """Return the card to create and its secret data. Raises: Refused."""
     members = card_production.card_members(request, context, programme, request.card_virtual, None)
     product_id = group_resolution.choose(
         context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
@@ -139,7 +138,6 @@ def _new_card(
 
 
 def _read_named(request: CreateCard, context: RequestContext) -> tuple[Holder | None, list[Account]]:
-    """Read the holder and the accounts that are specified in the request. Raises: Repeated, Refused."""
     holder, accounts = read_with_holder(context, request.holder_id, Account, request.account_id or ())
     if any(account.holder_id != of for account, of in zip(accounts, request.account_owner_id or (), strict=True)):
         raise Refused(Status.NO_HOLDER, "this account has no such holder")
@@ -153,7 +151,6 @@ def _check_programme(
     assigned: Sequence[Account],
     opened: Sequence[Account],
 ) -> None:
-    """Check the request against its accounts and the programme. Raises: Refused."""
     for account in assigned:
         account.require(context.action)
     if not {account.currency for account in (*assigned, *opened)} <= set(programme.currencies):
@@ -165,7 +162,6 @@ def _check_programme(
 
 
 def _validity_months(request: CreateCard, programme: CardProgramme) -> int:
-    """Return the card's validity from now, in months. Raises: Refused."""
     months = or_default(request.card_validity_period, programme.validity_months)
     if months > programme.max_validity_months:
         raise refused_field("card_validity_period", "value", "is longer than the programme allows")

@@ -212,17 +212,12 @@ def _matches(card: Card, request: messages.ActivateCard, card_data: CardData) ->
 
 
 def _require_card(context: RequestContext, card_id: int) -> Card:
-    """Return the card if its state permits the action. Raises: Refused."""
     card = context.find(Card, card_id)
     card.require(context.action, context.now)
     return card
 
 
 def _assign_group(context: RequestContext, card_id: int, kind: str, field: str, group_id: int) -> ActionOutcome[None]:
-    """Assign a card to a group that its programme allows. ``field`` is the request's field for the group.
-
-    Raises: Refused.
-    """
     card = context.find(Card, card_id)
     programme = group_resolution.card_programme(context.catalogue, card.program_id)
     group = group_resolution.require_allowed(

@@ -240,7 +240,6 @@ def _searched_members(card: Card, pan: str) -> dict[str, Any]:
 
 
 def _month_number(month: tuple[int, int]) -> int:
-    """Return a month as an ascending number, for example 202703."""
     return month[0] * 100 + month[1]
 
 
@@ -285,14 +284,10 @@ class CardSearch:
 
 
 def _has_name(name: str) -> Condition:
-    """Return the condition for a row that has a case-folded name."""
     return Attr("holder_name").contains(name) | Attr("name").contains(name)
 
 
 def _has_status(status: str, now: int) -> Condition:
-    """Return the condition that matches rows of cards with the given status at ``now`` (Unix seconds). See
-    ``Card.status``.
-    """
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
         return stored.is_in(list(EXPIRING)) & (expiry.not_exists() | expiry.lt(month))

@@ -107,7 +107,6 @@ def _body_members(
 
 
 def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardData) -> str | None:
-    """Return the requested, generated or existing PIN, or ``None`` for a card without a PIN. Raises: Refused."""
     if request.generate_new_pin == NO:
         return decrypt_pin(card, card_data)
     if virtual:
@@ -118,14 +117,12 @@ def _choose_pin(request: ReissueCard, card: Card, virtual: int, card_data: CardD
 
 
 def _choose_programme(request: ReissueCard, context: RequestContext, card: Card, virtual: int) -> CardProgramme:
-    """Return the requested programme, or the card's current programme. Raises: Refused."""
     if request.card_program_id is None and virtual != card.virtual:
         raise refused_field("card_program_id", "required", "is required when the card's type changes")
     return group_resolution.card_programme(context.catalogue, or_default(request.card_program_id, card.program_id))
 
 
 def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virtual: int) -> None:
-    """Check the request against the card. Raises: Refused."""
     if request.generate_new_pan != YES and card.stored_status in (LOST, STOLEN):
         raise refused_field("generate_new_pan", "value", "must be 1 for a lost or stolen card")
     if request.generate_new_pin == NO and card.virtual and not virtual:
@@ -139,7 +136,6 @@ def _check_card(request: ReissueCard, card: Card, programme: CardProgramme, virt
 
 
 def _choose_number(request: ReissueCard, programme: CardProgramme, old: str) -> str:
-    """Return a new number, or the old number if it has the programme's BIN and length. Raises: Refused."""
     if request.generate_new_pan == YES:
         return new_pan(programme.bin, programme.pan_length)
     if not old.startswith(programme.bin) or len(old) != programme.pan_length:

@@ -160,7 +160,6 @@ def _choose_price(
 def _fee_transaction(
     number: int, request: messages.CreateCustomFee, price: Conversion, card: Card | None, linked: Item | None
 ) -> Transaction:
-    """Return the fee's transaction, linked to the transaction for which the fee is charged."""
     return Transaction(
         id=number,
         transaction_type=FEE,

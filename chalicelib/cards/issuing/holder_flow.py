@@ -94,9 +94,6 @@ def _select_details(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _may_change_country(context: RequestContext, holder: Holder) -> bool:
-    """Whether the holder's country may change. The country of a holder created without a programme may always
-    change.
-    """
     if holder.programme is None:
         return True
     kind, number = holder.programme

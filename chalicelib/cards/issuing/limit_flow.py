@@ -66,7 +66,6 @@ def _group_of(context: RequestContext, record: Card | Account | Holder) -> Limit
 
 
 def _serialize_scope(group: LimitGroup, entry: LimitEntry) -> messages.LimitScope:
-    """Return the conditions under which an entry counts a transaction."""
     return {
         "amount_currency_ison": entry.amount_currency,
         "duration": entry.duration,

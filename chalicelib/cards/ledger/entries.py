@@ -26,7 +26,6 @@ MOVEMENT = "movement"
 """The key prefix of an account's rows, which are numbered in chronological order."""
 
 _MOVED = (*BALANCES, "movements", "last_at", "updated_at")
-"""The members of an account that a movement changes."""
 AT_ONCE = 100
 """The number of rows per read."""
 EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion"

@@ -88,7 +88,6 @@ def in_category(entry: FeeEntry | LimitEntry | RiskRule | MccRange, mcc: int | N
 
 
 def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
-    """Whether a movement belongs to the entry's transaction class. Returned payments do not belong to any class."""
     if entry.transaction_class != values.ANY_DEBIT:
         return facts.transaction_type in values.TYPES_OF_CLASS[entry.transaction_class]
     is_asked_for = entry.transaction_type != values.ANY_TYPE or facts.transaction_type not in _NO_DEBITS
@@ -96,7 +95,6 @@ def _has_its_class(entry: LimitEntry, facts: TransactionAttributes) -> bool:
 
 
 def _matches_entry(entry: FeeEntry | LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether an entry covers the transaction type, entry mode and merchant category."""
     is_of_type = entry.transaction_type in (values.ANY_TYPE, facts.transaction_type)
     return is_of_type and entry.entry_mode in (values.ANY_TYPE, facts.entry_mode) and in_category(entry, facts.mcc)
 
@@ -106,7 +104,6 @@ def _in_region(catalogue: Catalogue, region: int | None, country: int | None) ->
 
 
 def _has_its_region_type(catalogue: Catalogue, entry: LimitEntry | RiskRule, facts: TransactionAttributes) -> bool:
-    """Whether both countries match the entry's region type. If a country is unknown, only ``ANY_REGION`` matches."""
     if entry.region_type == values.ANY_REGION:
         return True
     if facts.country is None or facts.holder_country is None:

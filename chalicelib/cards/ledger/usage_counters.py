@@ -224,15 +224,10 @@ def current_window(duration: int, found: Window | None, now: int) -> Window:
 
 
 def _entries(group: LimitGroup | None) -> list[tuple[str, LimitEntry]]:
-    """Return the entries of a group, each with its window key."""
     return [(f"{group.id}.{entry.id}", entry) for entry in group.entries] if group else []
 
 
 def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, currency: int, forced: bool) -> int:
-    """Return the amount in the entry's currency, or 0 if the entry has no amount limit.
-
-    Raises: NoRate, if there is no rate. If ``forced`` is true, the amount is 0 instead.
-    """
     if entry.amount is None:
         return 0
     try:
@@ -244,14 +239,12 @@ def _counted_amount(catalogue: Catalogue, entry: LimitEntry, amount: int, curren
 
 
 def _left(entry: LimitEntry, found: Window) -> dict[Bound, int | None]:
-    """Return the remainder of each bound in a window. ``None`` means that the bound is unlimited."""
     used: dict[Bound, int] = {"amount": found.amount, "count": found.count, "country_count": len(found.countries)}
     most: dict[Bound, int | None] = {bound: getattr(entry, bound) for bound in used}
     return {bound: None if limit is None else max(0, limit - used[bound]) for bound, limit in most.items()}
 
 
 def _require_left(entry: LimitEntry, found: Window, share: WindowUsage) -> None:
-    """Check that a movement does not exceed the limits that remain in a window. Raises: LimitExceeded."""
     is_new_country = share.country is not None and str(share.country) not in found.countries
     asked = {"amount": share.amount, "count": share.count, "country_count": int(is_new_country)}
     for bound, left in _left(entry, found).items():

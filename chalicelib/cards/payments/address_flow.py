@@ -151,7 +151,6 @@ def _assign_address(
 
 
 def _name_of(holder: Holder) -> str:
-    """Return the account name, which is the holder's name."""
     details = holder.details
     if holder.holder_type == BUSINESS and details.get("business_name"):
         return str(details["business_name"])

@@ -28,7 +28,7 @@ def _mod_11(products: tuple[int, ...]) -> bool:
 
 
 def _double_alternate(products: tuple[int, ...]) -> bool:
-    """Return the sum of the digits of the products, instead of the sum of the products."""
+    """Whether the sum of the digits of all products is a multiple of 10."""
     return sum(sum(divmod(product, 10)) for product in products) % 10 == 0
 
 

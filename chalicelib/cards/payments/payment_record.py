@@ -22,7 +22,6 @@ _OF_COUNTERPARTY = {
     "counterparty_sort_code": "sort_code",
     "counterparty_account_number": "account_number",
 }
-"""The API's members for the counterparty, and the corresponding stored members."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,7 +129,6 @@ def record_reply(
 
 
 def _stored_answer(facts: Facts, claim: IdempotencyClaim | None, references: RequestReferences) -> str | None:
-    """Return the response that is stored for duplicate requests with the same reference."""
     if claim is None:
         return None
     try:

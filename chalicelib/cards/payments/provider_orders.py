@@ -41,7 +41,6 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 WaitingRecord = ExternalPayment | ExternalAddress
 Reply = Receipt | OpenedAddress | ProviderRefused
 _WITHOUT_DATA = ("directCreditReturn", "directDebitReturn")
-"""Actions with empty response data."""
 _TAKEN = "the provider returned a number that belongs to another address"
 
 
@@ -138,7 +137,6 @@ def _finish_payment(
 def _read_parties(
     payment: ExternalPayment, programmes: Programmes, store: Store
 ) -> tuple[PostingContext, ExternalPayment | None]:
-    """Read the account's records. If the payment returns another payment, also read that payment."""
     account_ref = AccountRef.of(payment)
     others = [ExternalPayment.key(payment.returns)] if payment.returns is not None else []
     items = store.batch_get([*others, *account_ref.keys])

@@ -55,7 +55,6 @@ def _checked_iban(letters: str, account: str) -> str:
 
 
 def _pad_number(number: int, count: int) -> str | None:
-    """Return a number with leading zeros, or ``None`` if the number is too long."""
     return f"{number:0{count}}" if number < 10**count else None
 
 

@@ -74,7 +74,6 @@ class SandboxProvider:
 
 @contextmanager
 def _reachable() -> Iterator[None]:
-    """Treat storage that does not respond as a provider that does not respond. Raises: ProviderSilent."""
     try:
         yield
     except StoreError as failure:
@@ -99,7 +98,6 @@ def _order_key(payment_id: int, part: str) -> Item:
 
 
 def _order_item(order: provider.ProviderOrder, part: str, **members: Any) -> Item:
-    """Return the item of an order, marked with the write attempt."""
     about = {"kind": order.kind, "method": order.method, "currency": order.currency, "amount": order.amount}
     return {**_order_key(order.payment_id, part), **about, **members, "written_by": new_id()}
 
@@ -109,7 +107,6 @@ def _read_receipt(item: Item) -> provider.Receipt:
 
 
 def _find_numbers(opening: provider.AddressRequest) -> provider.OpenedAddress | None:
-    """Return the numbers of an address, or ``None`` if all numbers are used up."""
     if opening.method == UK:
         number = british_number(opening.address_id)
         return provider.OpenedAddress(number, SORT_CODE, british_iban(number), None, BRITAIN) if number else None

@@ -87,7 +87,7 @@ def serialize_payment(payment: ExternalPayment) -> TransferWithDestination:
 
 
 def _own_account(account: Mapping[str, Any]) -> OwnBankAccount:
-    """Return the account's bank details. All members are mandatory. Missing numbers are empty."""
+    """Return the account's bank details. Missing numbers are empty, because all members are mandatory."""
     return {
         "id": account["id"],
         "account_number": account.get("account_number", ""),

@@ -131,7 +131,6 @@ def simulate_outbound_result(
 def _inbound_members(
     context: RequestContext, address: ExternalAddress, amount: int, sequences: Sequences
 ) -> dict[str, Any]:
-    """Return the members common to all payments that arrive from other banks."""
     number = sequences.next("external_payment")
     return {
         "id": number,
@@ -147,7 +146,6 @@ def _inbound_members(
 def _announce_debit(
     request: messages.SimulateDirectDebit, context: RequestContext, sequences: Sequences
 ) -> PaymentUpdate:
-    """Announce a direct debit under a mandate. Raises: Refused."""
     assert request.epm_mandate_id is not None and request.amount is not None
     mandate = context.find(Mandate, request.epm_mandate_id)
     address_item = context.items([ExternalAddress.key(mandate.address_id)])[0]

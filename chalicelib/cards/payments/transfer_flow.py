@@ -192,7 +192,6 @@ def _choose_schemes(address: ExternalAddress, request: TransferToExternalPayment
 
 
 def _require_one_account(request: TransferToExternalPayment) -> None:
-    """Check that the IBAN, the sort code and the account number identify the same account. Raises: Refused."""
     iban = request.destination_iban
     sort_code, account_number = request.destination_sort_code, request.destination_account_number
     if iban is None or sort_code is None or account_number is None:

@@ -36,7 +36,6 @@ from chalicelib.foundation.requests.facts import Key
 
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
-"""The kinds of programme entries that the web interface displays for a card."""
 _CHANGEABLE = ("fee_group", "limit_group", "usage_group", "risk_group")
 _OF_CARD = {"card_programme": "program_id"}
 """The card members with a name different from the kind of the entry."""
@@ -221,7 +220,6 @@ def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now:
 
 
 def _card(context: RequestContext, card: Card, card_data: CardData) -> messages.NumberedCard:
-    """Return a serialized card. The card number is disclosed according to the credential's mode."""
     number = disclosure.disclose(context.credential, card.id, "pan", decrypt_number(card, card_data))
     disclosure.audit_reveal(context.credential, card.id, "pan")
     programme = context.catalogue.card_programmes[card.program_id].name
@@ -250,7 +248,6 @@ def _holders_and_accounts(
 
 
 def _lists(account: Account) -> tuple[Rows, Rows]:
-    """Return the lists of an account's transactions and movements."""
     booked = transaction_record.timeline(account.owner, None)
     return booked, Rows(booked.table, account.owner, MOVEMENT)
 
@@ -309,22 +306,19 @@ def _statement_row(row: Item) -> messages.StatementRow:
 
 
 def _balances(row: Item) -> messages.DatedBalances:
-    """Return an account's balances after a movement, and the movement's time in Unix milliseconds."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
 
 
 def _entries(context: RequestContext, card: Card) -> dict[str, str]:
-    """Return the names of the configuration entries that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
 
 
 def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str, str]:
-    """Return the names of the groups that the card's programme allows, by id."""
     programme, named = context.catalogue.card_programmes[card.program_id], context.catalogue.of(kind)
     return {str(number): str(getattr(named[number], "name", number)) for number in getattr(programme, f"{kind}_ids")}
 
 
 def _name_of(holder: Holder | None) -> str:
-    """Return a holder's name, or an empty text if the caller has no access to the holder."""
+    """Return an empty text if the caller has no access to the holder."""
     return "" if holder is None else holder.name

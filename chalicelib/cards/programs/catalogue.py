@@ -286,7 +286,6 @@ _PARTS: Mapping[tuple[type[Any], str], type[GroupEntry | MccRange]] = {
     (RiskGroup, "rules"): RiskRule,
     (UsageGroup, "blocked_mccs"): MccRange,
 }
-"""The members with lists of nested entries, each with the class of the nested entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +385,6 @@ def _to_plain(value: Any) -> Any:
 
 
 def _restore(made: type[Any], plain: Mapping[str, Any]) -> Any:
-    """Restore an entry from plain data. Missing members get their default values."""
     there = [each.name for each in fields(made) if each.name in plain or each.default is MISSING]
     return made(**{name: _restore_value(made, name, plain.get(name)) for name in there})
 

@@ -181,7 +181,6 @@ class Credentials:
         self._update_keys(key_digest, credential, list(credential.keys[1:]))
 
     def _find(self, manager_id: int, name: str) -> tuple[str, Credential]:
-        """Return the digest of the access key and the current credential."""
         entry = self._store.get(*name_key(manager_id, name))
         item = self._store.get(*credential_key(entry["access_key"])) if entry else None
         if entry is None or item is None:

@@ -107,7 +107,6 @@ def limit_groups_of(catalogue: Catalogue, programme: int, limit_type: int) -> fr
 
 
 def _programmes(catalogue: Catalogue, number: int) -> Sequence[CardProgramme | AccountProgramme]:
-    """Return the card and account programmes with this id. Raises: Refused, if there is no such programme."""
     both = (catalogue.card_programmes.get(number), catalogue.account_programmes.get(number))
     found = [each for each in both if each is not None]
     if not found:

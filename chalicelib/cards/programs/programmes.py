@@ -123,7 +123,6 @@ class Programmes:
         return found
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
-        """Mark an entry as used. Return false if the entry no longer exists."""
         update = Update(*entry_key(manager_id, *reference), set={"used": True}, condition=Attr("owner").exists())
         if not Engine(self._store).carry_out(if_permitted([update], True, lambda _: False, is_repeatable=True)):
             return False

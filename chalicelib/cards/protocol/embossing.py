@@ -30,7 +30,6 @@ def is_printable(text: str, characters: str) -> bool:
 
 
 def _fold_letter(character: str) -> str:
-    """Return a letter in lower case without diacritics. Other characters are returned unchanged."""
     if not character.isalpha():
         return character
     letters = normalize("NFD", character).casefold()

@@ -228,7 +228,6 @@ _COUNTRY = "[0-9]{1,3}"
 
 
 def _read_country(text: str) -> str | None:
-    """Return a country code padded with zeros to three digits, or ``None`` if the country is unknown."""
     return f"{int(text):03}" if re.fullmatch(_COUNTRY, text) and int(text) in country_numbers() else None
 
 

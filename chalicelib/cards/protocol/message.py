@@ -166,7 +166,6 @@ class Request(Message):
 
     @classmethod
     def _validate(cls: type[R], members: Members) -> tuple[R | None, list[Problem]]:
-        """Return the request, or ``None`` if a field is invalid, and all problems."""
         request: R | None = None
         problems: list[Problem] = []
         try:
@@ -209,7 +208,6 @@ class Request(Message):
 
     @classmethod
     def _unmet_conditions(cls, members: Members, faulty: set[str]) -> list[Problem]:
-        """Return the unmet conditions, except for fields that are already ``faulty``."""
         empty = [name for name in cls.lists if _is_empty_list(members.get(name))]
         here = {name: value for name, value in members.items() if name not in empty}
         found = (problem for condition in cls.conditions for problem in condition.problems(here))
@@ -217,7 +215,6 @@ class Request(Message):
 
     @classmethod
     def _valid_values(cls, members: Members, problems: Iterable[Problem]) -> dict[str, Any]:
-        """Return the parsed values of an invalid request's valid fields."""
         faulty = {problem.field.partition(".")[0] for problem in problems}
         right = [name for name in cls.model_fields if name in members and name not in faulty]
         return {name: rule_in(cls.model_fields[name]).check(members[name]) for name in right}

@@ -50,7 +50,6 @@ MANDATE_RULES: Mapping[str, Rule] = {"cancelExternalPaymentMandate": {"A": None,
 
 
 def _only_from(kind: PaymentKind, state: str) -> Mapping[tuple[PaymentKind, str], Status | None]:
-    """Return a rule that allows one kind of payment in one state. Returned payments have a separate error code."""
     return {
         (each, letter): Status.ALREADY_RETURNED if letter == RETURNED else Status.WRONG_STATE
         for each in PAYMENT_KINDS

@@ -48,9 +48,6 @@ Rule = Mapping[str, Status | None]
 
 
 def _unless_final(**others: Status | None) -> Rule:
-    """Return a rule for all card states. State B is final, the states in ``others`` are refused, and all remaining
-    states are allowed.
-    """
     return {state: Status.FINAL if state == BLOCKED else others.get(state) for state in CARD_STATES}
 
 

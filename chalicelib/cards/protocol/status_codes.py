@@ -172,12 +172,10 @@ def unknown_action(name: str, here: Iterable[str], elsewhere: Mapping[str, str])
 
 
 def _replace_unprintable(text: str) -> str:
-    """Replace all characters except printable ASCII characters with question marks."""
     return "".join(character if " " <= character <= "~" else "?" for character in text)
 
 
 def _find_nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar name, ignoring case, or ``None``."""
     from difflib import get_close_matches  # rarely needed
 
     names = {each.lower(): each for each in known}

@@ -99,7 +99,6 @@ def _read_records(store: Store, claims: Iterable[ReservedAmount]) -> dict[Reserv
 
 
 def _compare_reservations(fold: AccountProof, records: Mapping[ReservedAmount, Item | None]) -> None:
-    """Compare the records of held and reserved amounts with the account's rows. Raises: LedgerMismatch."""
     for claim in find_mismatches(fold.claims, records):
         verb, record = claim.verb, records[claim]
         by_rows = format_amount(fold.claims.get(claim, 0), fold.currency)

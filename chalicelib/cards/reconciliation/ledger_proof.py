@@ -112,7 +112,6 @@ class AccountProof:
             raise self._mismatch(f"its last movement is dated {noted}, but its last row is dated {last}")
 
     def _balance_changes(self, row: Item, entries: Sequence[ledger.Entry]) -> dict[ledger.Balance, int]:
-        """Return the amounts by which a row changes each of the account's own books."""
         changes: dict[ledger.Balance, int] = dict.fromkeys(ledger.BALANCES, 0)
         for entry in entries:
             owner, _, name = entry.book.rpartition(":")
@@ -142,7 +141,6 @@ class AccountProof:
             self.claims[claim] = left
 
     def _check_transactions(self, row: Item, change: int, shown: Sequence[Item]) -> None:
-        """Check that the sum of a row's transactions is the row's booked amount. Raises: LedgerMismatch."""
         for transaction in shown:
             if transaction["at"] != row["at"]:
                 raise _without_row(self.owner, transaction)

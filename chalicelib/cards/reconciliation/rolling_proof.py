@@ -44,8 +44,6 @@ COMPARING_SECONDS = 120
 
 @dataclass
 class _Run:
-    """The findings of one run."""
-
     shared: SharedMovements = field(default_factory=lambda: SharedMovements(MOST_SHARED))
     broken: dict[str, LedgerMismatch] = field(default_factory=dict)
     proved: int = 0
@@ -162,7 +160,6 @@ def _is_short(account: Item) -> bool:
 
 
 def _prove_account(account: Item, shared: SharedMovements, store: Store) -> LedgerMismatch | None:
-    """Return the mismatch of an account, or ``None`` if the account is consistent. Raises: StoreError."""
     try:
         prove_account(store, account, (), shared)
     except LedgerMismatch as mismatch:

@@ -20,7 +20,6 @@ from chalicelib.foundation.requests.facts import Key
 
 _DIGITS = 20
 _LAST_AT = "last_addendum_at"
-"""The member of a transaction's item that stores the time of the last addendum."""
 
 
 def of_transaction(number: int) -> Timeline:

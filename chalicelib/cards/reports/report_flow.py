@@ -153,7 +153,6 @@ def _read_items(context: RequestContext, *keys: Key | None) -> list[Item | None]
 def _find_position(
     request: ReportRequest, context: RequestContext, last: Item | None, belongs: Callable[[Item], bool]
 ) -> Position | None:
-    """Return the position of the row ``last_id``, or ``None`` if there is no ``last_id``. Raises: Refused."""
     if request.last_id is None:
         return None
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
@@ -162,12 +161,11 @@ def _find_position(
 
 
 def _in_list_of_all(last: Item | None) -> Item | None:
-    """Return a row's item with the time from the list of all cards."""
+    """Return a row's item with its time in the list of all cards, which may differ from the time in the card's list."""
     return last and {**last, "at": last.get("listed_at", last["at"])}
 
 
 def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
-    """Whether an item's transaction belongs to the requested card and account."""
     if card is not None and found.get("card_id") != card.id:
         return False
     return account is None or bool(found["account"] == account.owner)
@@ -176,7 +174,6 @@ def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
 def _single_transaction_page(
     context: RequestContext, transaction_id: int, wanted: Item, span: Span
 ) -> ActionOutcome[list[messages.TransactionRecord]]:
-    """Return a page with only the given transaction, or an empty page if the transaction is outside the span."""
     place = wanted["at"], transaction_id
     if not span.has(place):
         return _outcome([], more=False)
@@ -191,7 +188,6 @@ def _card_page(
     timeline: Timeline,
     serialize: Serializer[A],
 ) -> ActionOutcome[list[A]]:
-    """Return a page of the network's messages about a card."""
     assert request.card_id is not None
     found, last = _read_items(context, Card.key(request.card_id), _key(Authorization.key, request.last_id))
     card = context.require_visible(Card, found)

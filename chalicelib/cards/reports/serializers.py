@@ -84,9 +84,6 @@ def _type(row: Item) -> int:
 
 
 def _mti(row: Item) -> int:
-    """Return the type of the message that caused a transaction. If the type is missing, derive it from the transaction
-    type.
-    """
     return int(row.get("mti", _MTI_OF_TYPE.get(row["transaction_type"], values.PRESENTMENT)))
 
 
@@ -157,7 +154,7 @@ def _reconciliation(row: Item) -> TransactionRecord:
 
 
 def _day(row: Item) -> int:
-    """Return the day of recording (UTC) as ``YYYYMMDD``."""
+    """Return the day of recording (UTC) as ``YYMMDD``."""
     return int(f"{datetime.fromtimestamp(row['at'] // 1000, UTC):%y%m%d}")
 
 

@@ -106,7 +106,6 @@ class Action(Generic[Q]):
 
     @property
     def _data(self) -> Any:
-        """The type of the response data."""
         return get_args(self._types["return"])[0]
 
     @cached_property

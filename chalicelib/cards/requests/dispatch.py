@@ -148,9 +148,6 @@ class Dispatcher:
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
-        """Check the credential and its call limit. Return the credential of the request. Raises: Refused,
-        StoreError.
-        """
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
@@ -198,9 +195,6 @@ class Dispatcher:
         return decided or Outcome(self._leave_to_worker(pending))
 
     def _try_until(self, until: float, action: Callable[[], T]) -> T | None:
-        """Try until a monotonic time. Return the result, or ``None`` if there is no decision, or if storage or the keys
-        are unavailable.
-        """
         try:
             with tight_deadline(self.clock.monotonic, until):
                 return action()
@@ -343,7 +337,6 @@ class Dispatcher:
 
 
 def _answer_or_error(answer: Callable[[], str]) -> Answer:
-    """Return the response to a request, whether the request succeeds or fails."""
     try:
         return Answer(answer())
     except Refused as error:
@@ -363,7 +356,6 @@ def _answer_or_error(answer: Callable[[], str]) -> Answer:
 
 
 def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
-    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
     for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
         asked = str(members.get(name, ""))
         if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
@@ -375,7 +367,6 @@ def _check_access(credential: Credential, action: Action, members: Mapping[str, 
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:
-    """Write an audit log line for each card datum in a response."""
     if not isinstance(data, dict):
         return
     for member, field_shown in ANSWERED.items():

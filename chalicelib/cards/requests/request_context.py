@@ -129,7 +129,6 @@ class QueuePlace:
 
 
 def _name(table: str, item: dict[str, Any]) -> Name:
-    """Return the queue name for an item's key (``owner`` and ``part``)."""
     return table, str(item["owner"]), str(item["part"])
 
 

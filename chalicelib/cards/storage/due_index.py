@@ -79,7 +79,6 @@ class DueItems:
             return "stuck"
 
     def _postpone(self, item: Item) -> None:
-        """Postpone the due time of a failed item."""
         later = {"due_at": self.clock.time() + POSTPONE_SECONDS}
         try:
             self.store.update(self.due.table, _key(item), set=later, condition=Attr("due_at").eq(item["due_at"]))

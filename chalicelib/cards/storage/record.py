@@ -114,7 +114,6 @@ def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
 
 
 def _written_key(operation: Operation) -> Key | None:
-    """Return the key of an item that contains the id of the attempt that wrote the item."""
     match operation:
         case Put(table, {"owner": owner, "part": part, "written_by": _}):
             return table, {"owner": owner, "part": part}

@@ -195,7 +195,6 @@ def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int
 
 
 def _after_part(part: str) -> str:
-    """Return a sort key that follows ``part`` and all sort keys that start with ``part``."""
     return f"{part}~"
 
 

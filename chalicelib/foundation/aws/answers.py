@@ -45,7 +45,10 @@ def read(operation: str, answer: Answer) -> dict[str, Any]:
 
 
 def _members(answer: Answer) -> dict[str, Any] | None:
-    """Parse the members of a JSON response. Raises: NoAnswer: the body is incomplete or not JSON."""
+    """Parse the members of a JSON response. Return ``None`` for any other body.
+
+    Raises: NoAnswer: the checksum is wrong, or the body cannot be decompressed.
+    """
     checksum, body = answer.headers.get("x-amz-crc32"), answer.body
     if checksum is not None and checksum != str(zlib.crc32(body)):
         raise NoAnswer("the answer's checksum is wrong")
@@ -59,7 +62,6 @@ def _members(answer: Answer) -> dict[str, Any] | None:
 
 
 def _unzipped(body: bytes) -> bytes:
-    """Decompress the body. Raises: NoAnswer: the body is incomplete or too large."""
     unzip = zlib.decompressobj(_GZIP)
     try:
         content = unzip.decompress(body, LARGEST)
@@ -71,7 +73,6 @@ def _unzipped(body: bytes) -> bytes:
 
 
 def _code(answer: Answer, members: Mapping[str, Any]) -> str:
-    """Return the error code without its namespace and suffix."""
     older = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
     named = members.get("__type") or members.get("code") or answer.headers.get("x-amzn-errortype") or ""
     return older or str(named).rpartition("#")[2].partition(":")[0]

@@ -152,7 +152,6 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
 
 
 def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None:
-    """Return the credentials of botocore's providers within the time limit."""
     if instead_of is None and not _must_ask():
         return _ask_providers(None)
     from chalicelib.foundation.parallel import in_time
@@ -192,7 +191,6 @@ def _read_credentials() -> Credentials | None:
 
 
 def _must_ask() -> bool:
-    """Whether botocore must find a provider of credentials or refresh the provider's credentials."""
     if not _source.cache_info().currsize:
         return True
     needs_refresh = getattr(_source(), "refresh_needed", None)

@@ -55,7 +55,6 @@ def sign(
 
 @lru_cache(maxsize=64)
 def _host_and_path(url: str) -> tuple[str, str]:
-    """Return the host as in the ``Host`` header, and the path as used in signatures."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
     host = f"[{host}]" if ":" in host else host
@@ -65,7 +64,6 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=8)
 def _key(secret: str, date: str, region: str, service: str) -> bytes:
-    """Derive the signing key for one day."""
     key = f"AWS4{secret}".encode()
     for part in (date, region, service, _REQUEST):
         key = hmac.digest(key, part.encode(), "sha256")

@@ -42,7 +42,6 @@ def client_policy(now: int) -> PolicyBuilder:
 
 
 def _authority_extensions() -> ExtensionPolicy:
-    """Return the library's extension rules for authorities. Policy constraints are ignored, whether critical or not."""
     rules = ExtensionPolicy.webpki_defaults_ca()
     for extension in (x509.PolicyConstraints, x509.InhibitAnyPolicy):
         rules = rules.may_be_present(extension, Criticality.AGNOSTIC, None)

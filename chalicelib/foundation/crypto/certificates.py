@@ -124,7 +124,6 @@ def _describe(parsed: x509.Certificate) -> Certificate:
 
 
 def _organization_identifier(parsed: x509.Certificate) -> str | None:
-    """Return the organization identifier, or ``None`` if the subject has none or several."""
     found: list[Any] = [each.value for each in parsed.subject if each.oid.dotted_string == _ORGANIZATION_IDENTIFIER]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 

@@ -38,8 +38,6 @@ class InvalidName(ValueError):
 
 
 class _AnyCase(dict[str, ObjectIdentifier]):
-    """A mapping of attribute types by name. Names are case-insensitive."""
-
     def get(self, key: str, default: Any = None) -> Any:
         return super().get(key.upper(), default)
 
@@ -76,6 +74,6 @@ def _normalize(part: RelativeDistinguishedName) -> RelativeDistinguishedName:
 
 
 def _decode_text(value: str) -> str:
-    """Decode a value in hexadecimal DER (``#…``, RFC 4514, section 2.4) like Java."""
+    """Return the text of a value in hexadecimal DER (``#…``, RFC 4514, section 2.4), the notation of Java."""
     is_der = value[:1] in _TEXT_TAGS and len(value) > 1 and ord(value[1]) == len(value[2:].encode()) < 128
     return value[2:] if is_der else value

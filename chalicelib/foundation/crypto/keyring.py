@@ -99,13 +99,11 @@ class WrappedKeys(ABC):
         return base64.b64encode(wrapped).decode()
 
     def _unwrap(self, wrapped: str) -> bytes:
-        """Unwrap a key that ``_new_key`` returned."""
         if wrapped not in self._plain:
             self._plain[wrapped] = self._kms.unwrap(base64.b64decode(wrapped))
         return self._plain[wrapped]
 
     def _entry(self, member: str, number: int) -> dict[str, Any]:
-        """Return the entry with the id ``number`` in the list ``member``. Raises: KeyError."""
         found = self._find(member, number)
         if found is None:  # another process may already use a key from a rotation that this one has not loaded
             self._state = {}
@@ -135,7 +133,6 @@ class WrappedKeys(ABC):
         return state
 
     def _save(self, state: dict[str, Any], replacing: dict[str, Any]) -> None:
-        """Store and cache a new state of the secret. Raises: SecretChanged."""
         self._secrets.put(self._name, state, replacing)
         self._state, self._loaded_at = state, self._clock.time()
 
@@ -245,7 +242,6 @@ class Keyring(WrappedKeys):
         return list(self.data_keys())[-KEYS_DERIVED_FROM:]
 
     def _deriving_data_key(self) -> int:
-        """Return the data key from which signing keys are derived."""
         number, created_at = list(self.data_keys().items())[-1]
         is_known = self._clock.time() - created_at >= CACHED_SECONDS + CLOCK_SKEW_SECONDS
         return number if is_known else self._recent_data_keys()[-2:][0]
@@ -257,7 +253,6 @@ class Keyring(WrappedKeys):
         }
 
     def _unwrap_data_key(self, number: int) -> bytes:
-        """Return a data key in plaintext. Raises: KeyError."""
         return self._unwrap(self._entry("data_keys", number)["wrapped"])
 
     def _signing_entry(self, state: dict[str, Any]) -> dict[str, Any]:

@@ -283,7 +283,6 @@ class Resealing:
         return _Sealed(found)
 
     def _replace(self, table: str, item: Item, older: frozenset[int], current: int) -> int:
-        """Write the sealed attributes of an item. Returns the number of replaced values."""
         changes, count = {}, 0
         for place in self._places:
             before = item.get(place.attribute)

@@ -146,7 +146,6 @@ def import_key_set(members: object) -> list[Key]:
 
 
 def _import_usable(listed: Sequence[Mapping[str, Any]]) -> tuple[list[Key], list[str]]:
-    """Import the usable keys. Returns them and the reasons why other keys are unusable."""
     keys, reasons = [], []
     for members in listed:
         try:
@@ -162,7 +161,6 @@ def thumbprint(key: Key) -> str:
 
 
 def _count_bits(modulus: object) -> int:
-    """Count the bits of a number in base64url; 0 if the text is not a number."""
     try:
         return int.from_bytes(base64.urlsafe_b64decode(f"{modulus}===")).bit_length()
     except ValueError:
@@ -190,9 +188,7 @@ def _registry(algorithm: str = "") -> JWSRegistry:
         max_header_length = _LONGEST
 
         def get_alg(self, name: str) -> Any:
-            """Return the algorithm. joserfc's deprecation warning for the name EdDSA, which FAPI 2.0 uses, is
-            suppressed.
-            """
+            """Return the algorithm without joserfc's deprecation warning for the name EdDSA, which FAPI 2.0 uses."""
             if name != algorithm:
                 raise UnsupportedAlgorithmError(name)
             return self.algorithms[name]

@@ -62,7 +62,6 @@ class _Operand:
         return Condition(">=", (self, value))
 
     def between(self, low: Any, high: Any) -> Condition:
-        """Create a range condition that includes both ends."""
         return Condition("BETWEEN", (self, low, high))
 
     def is_in(self, values: Sequence[Any]) -> Condition:

@@ -86,7 +86,6 @@ def _contains(value: Any, part: Any) -> bool:
 
 
 def _kind(value: Any) -> type:
-    """Return the DynamoDB type of a value. All numbers have one type."""
     if isinstance(value, bool) or value is None or value is _MISSING:
         return type(value)
     if isinstance(value, int | Decimal):

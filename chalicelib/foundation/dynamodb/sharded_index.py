@@ -96,7 +96,6 @@ class ShardedIndex:
         limit: int | None,
         newest_first: bool = False,
     ) -> Sequence[Page]:
-        """Read a page of each shard in ``positions`` in parallel."""
 
         def page(shard: int, after: Item | None) -> Page:
             return store.query(

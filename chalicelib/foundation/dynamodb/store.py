@@ -363,7 +363,6 @@ class Store:
 
 
 def _page(answer: Mapping[str, Any]) -> Page:
-    """Return the page in a DynamoDB response."""
     last = answer.get("LastEvaluatedKey")
     return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 

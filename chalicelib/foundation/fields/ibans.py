@@ -64,7 +64,6 @@ def _country(code: str) -> _Country | None:
 
 
 def _digits(text: str) -> str:
-    """Convert letters to numbers, from 10 for ``A`` to 35 for ``Z``. Digits are unchanged."""
     return "".join(map(_value, text))
 
 
@@ -80,9 +79,6 @@ def _structures() -> dict[str, str]:
 
 
 def _is_belgian(account: str) -> bool:
-    """Whether the bank code exists and the last two digits are the preceding number modulo 97, or 97 if the remainder
-    is 0.
-    """
     return int(account[-2:]) == (int(account[:-2]) % 97 or 97) and _is_belgian_bank(account[:3])
 
 
@@ -104,13 +100,11 @@ def _is_spanish(account: str) -> bool:
 
 
 def _weighted_sum(digits: str, weights: tuple[int, ...]) -> int:
-    """Multiply each digit by its weight, and return the sum of the products modulo 11."""
     weighted: int = sum(map(mul, digits.encode(), weights)) - ord("0") * sum(weights)
     return weighted % 11
 
 
 def _is_montenegrin(account: str) -> bool:
-    """Whether the whole account number modulo 97 is 1."""
     return int(account) % 97 == 1
 
 

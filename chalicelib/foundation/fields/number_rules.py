@@ -27,7 +27,6 @@ def digits_of(value: Any, longest: int, shortest: int = 1, unit: str = "digits")
 
 
 def _digit_bounds(longest: int, shortest: int) -> Json:
-    """Return the JSON Schema of a limited number of digits, written as a number or a string."""
     return {
         "minimum": 0 if shortest == 1 else 10 ** (shortest - 1),
         "maximum": 10**longest - 1,

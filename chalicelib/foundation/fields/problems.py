@@ -116,7 +116,6 @@ def printable_name(place: str) -> str:
 
 
 def _is_mandatory(model: type[BaseModel], location: tuple[int | str, ...]) -> bool:
-    """Whether every member on the path to ``location`` is required."""
     current: Any = model
     for part in location:
         if isinstance(part, int):

@@ -39,7 +39,6 @@ def decimals() -> dict[str, int]:
 
 
 def _currencies() -> Iterator[tuple[int, str, int]]:
-    """The numeric code, alphabetic code and decimal places of each currency."""
     from iso4217 import Currency
 
     for currency in Currency:

@@ -95,16 +95,12 @@ def _joins_forward(text: str, place: int) -> bool:
 
 
 def _joins_backward(text: str, place: int) -> bool:
-    """Whether the letter after ``place`` joins the previous letter."""
     letter = next((each for each in text[place + 1 :] if unicodedata.category(each) != "Mn"), "")
     return letter in _joined_letters()[1] or _is_cursive(letter)
 
 
 @cache
 def _joined_letters() -> tuple[frozenset[str], frozenset[str]]:
-    """Return two sets: the Arabic letters that join the next letter, and the Arabic letters that join the previous
-    letter.
-    """
     found: dict[str, set[str]] = {"<initial>": set(), "<final>": set()}
     for first, last in _FORMS:
         for code in range(first, last + 1):

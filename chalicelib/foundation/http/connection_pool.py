@@ -30,8 +30,6 @@ class AddressUnusable(ValueError):
 
 
 class _Route(NamedTuple):
-    """The destination of a connection, and the proxy that it uses, if any."""
-
     scheme: str
     host: str
     port: int

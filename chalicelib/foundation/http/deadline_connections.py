@@ -169,7 +169,6 @@ class _Response(http.client.HTTPResponse):
         super().__init__(_DeadlineSocket(sock, exchange), *arguments, **options)  # type: ignore[arg-type]
 
     def begin(self, **options: Any) -> None:
-        """Read the status line and headers. Truncated headers raise an error."""
         _begin_with_own_headers(self, **options)
         reader: Any = self.fp.raw
         if reader.ended:
@@ -256,7 +255,6 @@ class TlsConnection(Connection):
 
 
 def _connect(host: str, port: int, exchange: Exchange) -> socket.socket:
-    """Open a connection. Raises: OSError, UnicodeError."""
     until = time.monotonic() + min(exchange.connect, max(exchange.until - time.monotonic(), 0.001))
     usable = not exchange.public_only or may_be_public(host)
     found = _resolve(host, port, until - time.monotonic()) if usable else []
@@ -313,6 +311,5 @@ def tls_context(authorities: str) -> ssl.SSLContext:
 
 
 def _headers_in(head: bytes) -> dict[str, str]:
-    """Parse the request headers in the first bytes of a request."""
     lines = head.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
     return {name: value for name, _, value in (line.partition(": ") for line in lines) if name}

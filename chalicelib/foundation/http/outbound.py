@@ -207,7 +207,6 @@ def _reason(causes: list[BaseException]) -> str:
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, and all errors that caused it or were being handled when it was raised."""
     pending: list[Any] = [error]
     seen = {id(handled)}
     while pending:

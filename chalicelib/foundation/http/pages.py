@@ -196,7 +196,6 @@ class StaticFiles:
 
     @cached_property
     def _originals(self) -> Mapping[str, Path]:
-        """Return the files by original name."""
         found: dict[str, Path] = {}
         for folder in reversed(self.folders):
             found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
@@ -204,7 +203,6 @@ class StaticFiles:
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:
-        """The files by public name."""
         return {self.name(name): file for name, file in self._originals.items()}
 
     @cached_property

@@ -54,16 +54,12 @@ def read_headers(file: Any, **_: Any) -> ResponseHeaders:
 
 
 def _checked(value: str) -> str:
-    """Return a header value without surrounding spaces. Raises: http.client.HTTPException: the value has control
-    characters.
-    """
     if "\r" in value or "\0" in value:
         raise http.client.HTTPException("a header has a control character")
     return value.strip(_SPACE)
 
 
 def _lines(file: Any) -> Iterator[bytes]:
-    """Read the header lines until the empty line or the end of the response."""
     for _ in range(_MOST_LINES + 1):
         line: bytes = file.readline(_LONGEST_LINE + 1)
         if len(line) > _LONGEST_LINE:

@@ -91,7 +91,6 @@ function.
 
 
 def _similar_keys(subject: Subject, paragraph: str) -> list[_Row]:
-    """Return checks with a truncated API key, an extended API key, and an API key with inverted letter case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
         ("key-shortened", "with the beginning of the X-Api-Key", lambda key: key[:-1]),
         ("key-longer", "with an X-Api-Key that only begins with the right one", lambda key: f"{key}0"),
@@ -142,7 +141,6 @@ def _other_key(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_bytes(session: Session, subject: Subject) -> Evidence:
-    """Send a body with a valid hub signature over different bytes: the body plus a line break."""
     members = session.request(subject)
     body = jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=body + b"\n", note="the signature is over other bytes")
@@ -150,7 +148,6 @@ def _other_bytes(session: Session, subject: Subject) -> Evidence:
 
 
 def _other_spelling(session: Session, subject: Subject) -> Evidence:
-    """Check that the bank refuses a request if the signature is over a different JSON serialisation of the body."""
     members = session.request(subject)
     body, signed = spelling.respell(members), jsontext.dumps(members).encode()
     call = session.send(subject, members, body=body, signed=signed, note="the signature is over another spelling")
@@ -213,7 +210,6 @@ def _send_unknown(session: Session, subject: Subject) -> Call:
 
 
 def _similar_tokens(subject: Subject, paragraph: str) -> list[tuple[str, str, str, Run]]:
-    """Return checks with variants of an active token: with a wrong secret, truncated, and with inverted letter case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
         (
             "token-other-secret",

@@ -201,13 +201,11 @@ def _saved(session: Session) -> Evidence:
 
 
 def _require_initiated(session: Session, attempt: Attempt) -> None:
-    """Require a successful ``init_authorization`` call. Raises: CheckBlocked."""
     if why := causes.not_initiated(attempt.authorization, session.hub.calls):
         raise CheckBlocked(why)
 
 
 def _consent_call(session: Session, name: ConsentName = "main") -> tuple[Attempt, ReceivedCall]:
-    """Return the bank's last ``consent`` call for an authorization. Raises: CheckSkipped."""
     attempt = session.attempt(name)
     if not attempt.authorization.saved:
         raise CheckBlocked(session.no_consent(name))

@@ -118,7 +118,6 @@ _CAUSED = {"initiate": "see consent.initiated", "revoke_token": "see end-at-bank
 
 
 def _why_absent(session: Session, name: str) -> CheckSkipped:
-    """Explain why the kit received no call with this name."""
     if name in _NOT_CAUSED:
         return CheckSkipped(_NOT_CAUSED[name])
     if name == "save_consent":
@@ -136,7 +135,6 @@ def _require_accepted(calls: list[ReceivedCall]) -> None:
 
 
 def _cause(session: Session, name: str) -> None:
-    """Run the steps that cause a bank to make the call. Raises: CheckSkipped."""
     if name in ("initiate", "save_consent"):
         session.attempt("main")
     if name == "revoke_token":

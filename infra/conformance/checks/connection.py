@@ -70,7 +70,6 @@ def _is_public(url: str) -> Evidence:
 
 
 def _endpoint(url: str) -> tuple[str, int]:
-    """Return the TLS endpoint of the bank. Raises: CheckSkipped: the address does not use https."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise CheckSkipped("the address is not https, which only the local stage allows")
@@ -104,7 +103,6 @@ def _old_handshake(url: str) -> Evidence:
 
 
 def _connect(host: str, port: int, context: ssl.SSLContext) -> str:
-    """Perform a TLS handshake and return the negotiated protocol. Raises: OSError."""
     with (
         socket.create_connection((host, port), _SECONDS) as plain,
         context.wrap_socket(plain, server_hostname=host) as wrapped,

@@ -18,7 +18,6 @@ FAILED = ("RJCT", "CANC")
 _UNDECIDED = (408, 409, 425)
 _ANY_CURRENCY = "SWIFT"
 _DEBTOR = {"sender_iban", "debtor_account"}
-"""The members of an order that identify the account to be debited."""
 _CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
@@ -70,7 +69,6 @@ def is_failure_of(session: Session) -> Callable[[object], bool]:
 
 
 def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    """Order a payment of more than the balance. Return the response and the order's id. Raises: CheckSkipped."""
     return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
 
 

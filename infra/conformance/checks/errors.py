@@ -63,7 +63,6 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _debugging_checks(subject: Subject, errors: str) -> list[Check]:
-    """Return the checks of the members that identify an error in logs."""
     return [
         row(
             subject,
@@ -87,7 +86,6 @@ def _debugging_checks(subject: Subject, errors: str) -> list[Check]:
 
 
 def _refused_call(session: Session, subject: Subject) -> Call:
-    """Make a call that every bank must refuse."""
     return session.once(
         ("refused", subject.name), lambda: session.send(subject, change=wrong_key, note="X-Api-Key is wrong")
     )
@@ -124,9 +122,6 @@ def _error_details(session: Session, subject: Subject) -> Evidence:
 
 
 def _member_of_error(session: Session, subject: Subject, name: str) -> tuple[Call, object]:
-    """Return the refused call and a member of its error. Raises: CheckSkipped, if the error does not have the
-    member.
-    """
     call = _refused_call(session, subject)
     found = refusal_of(session, subject, call, "key-wrong") or {}
     if found.get(name) is None:

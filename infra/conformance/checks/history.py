@@ -78,7 +78,6 @@ def _sign(amount: object) -> int:
 
 
 def _movements(answer: Mapping[str, Any]) -> Iterator[_Movement]:
-    """Return the payments or transactions of a response."""
     if "transactions" in answer:
         for index, row in enumerate(transactions(answer)):
             yield str(index), row["transaction_amount"]["amount"], [row]
@@ -137,9 +136,6 @@ def _only(status: str) -> RunOnSubject:
 
 
 def _both(session: Session, subject: Subject) -> Evidence:
-    """Check that a request for ``both`` returns all entries that requests for ``booked`` and ``pending`` return, on any
-    page.
-    """
     everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
     if not everything.is_complete:
         raise CheckSkipped("there are too many transactions to read them all")
@@ -153,7 +149,6 @@ def _both(session: Session, subject: Subject) -> Evidence:
 
 
 def _one_day(session: Session, subject: Subject) -> Evidence:
-    """Check that a request for a single day returns only transactions booked on that day."""
     _, answer = answered(session, subject)
     days = [_booking_day(each) for each in answer["transactions"].get("booked") or ()]
     day = next((each for each in days if each), None)
@@ -165,9 +160,6 @@ def _one_day(session: Session, subject: Subject) -> Evidence:
 
 
 def _last_day(session: Session, subject: Subject) -> Evidence:
-    """Check that ``date_from`` and ``date_to`` are inclusive, with the day on which a transaction was booked and
-    valued.
-    """
     _, answer = answered(session, subject)
     booked = answer["transactions"].get("booked") or ()
     days = [_booking_day(each) for each in booked if _is_of_one_day(each)]

@@ -22,9 +22,7 @@ from infra.conformance.subjects import Subject
 PAGE_LIMIT = 100
 _LAST_PAGE = 999
 _MOST_PAGES = 20
-"""Maximum number of pages of a list that the kit reads."""
 _PARTS = 3
-"""Number of pages into which the kit divides a list."""
 _SETTLED = 4
 """The version 1 status of payments that are booked."""
 Entry = Mapping[str, Any]
@@ -77,7 +75,6 @@ def _payments(answer: Mapping[str, Any]) -> list[Entry]:
 
 
 def _size(count: int, *, is_all: bool) -> int:
-    """Return a page size that divides a list into a few pages. With ``is_all``, the list has ``count`` entries."""
     return max(1, -(-count // _PARTS)) if is_all else PAGE_LIMIT // 2
 
 
@@ -101,7 +98,6 @@ def _read_numbered(session: Session, subject: Subject, record_count: int) -> Pag
 
 
 def _is_last(page: Mapping[str, Any], size: int) -> bool:
-    """Return whether a page has fewer payments than the limit that the bank applied."""
     applied = str(page["paginator"].get("limit"))
     limit = min(size, int(applied)) if applied.isdecimal() else size
     return len(page["payments"]) < max(limit, 1)
@@ -134,7 +130,6 @@ def _read_keyed(session: Session, subject: Subject, booking_status: str, page_si
 
 
 def _key_of(answer: Mapping[str, Any]) -> str:
-    """Return the page key of a response; empty if the response has no usable key."""
     given = answer.get("page_key")
     return str(given) if isinstance(given, str | int) else ""
 
@@ -184,7 +179,6 @@ def _no_entry_twice(pages: Pages, entries: list[list[Entry]]) -> Evidence:
 
 
 def _no_entry_lost(pages: Pages, large: Pages, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> Evidence:
-    """Check that small pages contain the same entries as large pages or as one complete page."""
     if not large.is_complete or (not pages.is_complete and len(pages.pages) == _MOST_PAGES):
         raise CheckSkipped(f"{_MOST_PAGES} pages do not reach the last")
     wanted, given = (
@@ -238,7 +232,6 @@ def _payments_in_order(session: Session, subject: Subject) -> Evidence:
 
 
 def _is_booked(payment: Entry) -> bool:
-    """Return whether a payment is settled. Lists may start with pending payments."""
     return payment.get("status") is None or str(payment["status"]) == str(_SETTLED)
 
 

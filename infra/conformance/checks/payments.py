@@ -198,7 +198,6 @@ def _repeat_in_capitals(session: Session, subject: Subject) -> Evidence:
 
 
 def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str], note: str) -> Evidence:
-    """Send one order twice. The first id is in lower case. ``spell`` converts the second id."""
     members, request_id = session.request(subject), _uuid_with_letters()
     first = session.read(subject, session.send(subject, members, request_id=request_id))
     call = session.send(subject, members, request_id=spell(request_id), note=note)
@@ -219,7 +218,6 @@ def _reused(session: Session, subject: Subject) -> Evidence:
 
 
 def _demand_same(session: Session, subject: Subject, call: Call, first: Mapping[str, Any]) -> Evidence:
-    """Require that a duplicate call returns the same payment. Raises: CheckFailed."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
@@ -276,7 +274,6 @@ def _returned_status(decision: Decision) -> RunOnSubject:
 
 
 def _demand_outcome(session: Session, evidence: Evidence, decision: Decision, status: object) -> Evidence:
-    """Require a status that matches the PSU's decision. Raises: CheckFailed."""
     failed = is_failure_of(session)(status)
     said = f"status {status} does not fit: the PSU was asked to {decision} the payment"
     return demand(failed == (decision == "refuse"), evidence, said)
@@ -306,20 +303,17 @@ def _reported(decision: Decision) -> RunOnSubject:
 
 
 def _require_accepted(session: Session, payment: PlayedPayment) -> None:
-    """Require an accepted report. Raises: CheckBlocked: the report has a fault that other checks report."""
     if call := session.refused_report(payment):
         raise CheckBlocked(causes.refused(call))
 
 
 def _require_decided(session: Session, payment: PlayedPayment) -> None:
-    """Require the PSU's decision. Raises: CheckBlocked: the browser did not return."""
     if payment.outcome.state != "done" and payment.returned is None:
         _require_accepted(session, payment)
         raise CheckBlocked(f"the PSU's part failed: see {_return_check(payment)}")
 
 
 def _return_check(payment: PlayedPayment) -> str:
-    """Return the id of the check that fails if the browser does not return after a payment."""
     return f"{payment.report_check.partition('.')[0]}.{DECIDED[payment.decision]}-returned"
 
 

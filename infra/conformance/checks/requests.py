@@ -19,7 +19,6 @@ from infra.conformance.subjects import Subject
 
 Path = tuple[str, ...]
 _FIRST = "0"
-"""The path element for the first entry of a list."""
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
@@ -106,7 +105,6 @@ def _send_mistyped(subject: Subject, path: Path) -> Callable[[Session], Evidence
 
 
 def _changed(value: Any, path: Path, change: Callable[[Any, str], object]) -> Any:
-    """Return a copy of a request in which ``change`` has modified the member at ``path``. Raises: CheckSkipped."""
     first, *rest = path
     copied = list(value) if isinstance(value, list) else dict(value)
     place: Any = int(first) if isinstance(copied, list) else first

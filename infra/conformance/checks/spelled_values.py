@@ -37,7 +37,6 @@ def has_blanks(iban: object) -> bool:
 
 
 def _objects(value: Any, place: str = "") -> Iterator[Found]:
-    """Yield every object of a response with its location."""
     if isinstance(value, Mapping):
         yield place, value
     inner: Iterable[tuple[Any, Any]] = ()
@@ -60,7 +59,6 @@ def _amounts(session: Session, subject: Subject) -> Evidence:
 
 
 def _decimal_places(amount: object) -> int:
-    """Return the number of decimal places of an amount without trailing zeros; 0 for values that are not numbers."""
     try:
         exponent = Decimal(str(amount)).normalize().as_tuple().exponent
     except InvalidOperation:

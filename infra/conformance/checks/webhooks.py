@@ -67,7 +67,6 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _replied(session: Session, subject: Subject) -> Call:
-    """Return the call with the valid request if the bank sent any response. Raises: CheckSkipped."""
     call = session.good(subject)
     if call.reply is None:
         raise CheckBlocked(f"there is no response: see {subject.name}.answer-time")

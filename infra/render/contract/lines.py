@@ -31,7 +31,6 @@ _APART = {
     *("description", "examples", "title", "discriminator", "x-group"),
     *(name for names in _SPANS.values() for name in names),
 }
-"""Keywords that ``_qualities`` does not print."""
 
 
 def contract(document: Schema) -> list[str]:
@@ -113,7 +112,6 @@ class _Contract:
             yield from self._inside(place, schema, inline=inline)
 
     def _narrowed_values(self, place: str, schema: Schema) -> Iterator[str]:
-        """Return the values of a named schema that are allowed at a location, for example the codes of one status."""
         for name, member in schema.get("properties", {}).items():
             yield from (_line(f"{place}.{name}", f"value {each}") for each in _values(member))
 
@@ -133,7 +131,6 @@ class _Contract:
             yield from self._value(f"{place}({label})" if label else place, found, obligation, inline=inline)
 
     def _shared_members(self, alternatives: Sequence[Schema]) -> dict[str, tuple[Schema, str]]:
-        """Return the members that are equal in all alternatives, with the information whether they are mandatory."""
         found = [_obligated_members(self._resolve(each)) for each in alternatives]
         return {name: member for name, member in found[0].items() if all(each.get(name) == member for each in found)}
 
@@ -202,14 +199,12 @@ def _values(schema: Schema) -> Iterator[str]:
 
 
 def _label(reference: str) -> str:
-    """Return the label of an alternative: the name of its schema or, for a response to an action, the action."""
     name = reference.rpartition("/")[2]
     action = name.removesuffix("Response")
     return name if action == name else action[0].lower() + action[1:]
 
 
 def _is_rule(schema: Schema) -> bool:
-    """Return whether an alternative only requires members of the enclosing value."""
     return "required" in schema and not {"$ref", "type", "enum", "const"} & schema.keys()
 
 

@@ -38,7 +38,6 @@ def _parts(document: Json) -> Iterator[str]:
 
 
 def _types(text: str) -> str:
-    """Return the table of the types that occur in ``text``."""
     found = [each for each in TYPE_NOTES if re.search(each.column, text)]
     return table(("Type", "Meaning"), [(f"`{each.sample}`", each.meaning) for each in found])
 

@@ -19,7 +19,6 @@ Rows = Mapping[Version, Check]
 _CONSENTS, _ACCOUNTS, _HISTORY = "Connection and consents", "Account data", "Transaction history"
 _PAYMENTS, _STATUSES, _CALLS = "Payments", "Payment statuses", "Calls to the hub"
 _SUBJECTS: Mapping[str, str] = {"revocation": _CONSENTS, "data": _ACCOUNTS, "payment": _PAYMENTS, "status": _STATUSES}
-"""The names of webhooks as subjects of checks, by the webhooks' roles."""
 _OF_HISTORY = ("account_payments", "account_payment", "account_transactions")
 _OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
 
@@ -51,7 +50,6 @@ def _section(group: str, listed: list[Rows]) -> Iterator[str]:
 
 
 def _checks_by_group() -> Iterator[Rows]:
-    """Return the checks of all versions by id. Groups have the order of the first version that contains them."""
     by_id: dict[str, dict[Version, Check]] = {}
     for version in VERSIONS.values():
         for check in checks_of(version):
@@ -65,7 +63,6 @@ def _any(rows: Rows) -> Check:
 
 
 def _paths(listed: list[Rows]) -> str:
-    """Return the paths that a group's checks call, by version."""
     found = dict.fromkeys((check.path, version) for rows in listed for version, check in rows.items() if check.path)
     return ", ".join(f"`{path}` (version {version})" for path, version in found)
 

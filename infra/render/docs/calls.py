@@ -115,7 +115,6 @@ class CallPages:
         return [each for each in found if each["in"] == place]
 
     def _resolve(self, schema: Json) -> Json:
-        """Resolve a reference. Members next to the reference take precedence over the referenced members."""
         if "$ref" not in schema or is_named(schema):
             return schema
         found: Any = self._document
@@ -124,7 +123,6 @@ class CallPages:
         return {**found, **{name: value for name, value in schema.items() if name not in {"$ref", "properties"}}}
 
     def _variants(self, schema: Json) -> list[tuple[str, Json]]:
-        """Return the variants of a body, each with a suffix for the heading of its table."""
         variants = schema.get("anyOf") or schema.get("oneOf") or [schema]
         found = []
         for each in variants:
@@ -153,7 +151,6 @@ class CallPages:
         ]
 
     def _common_refusals(self, operations: Sequence[Operation]) -> list[Refusal]:
-        """Return the refusals that most operations share, in order of first occurrence."""
         counts = Counter(refusal for operation in operations for refusal in set(self._refusals(operation)))
         refusing = sum(1 for operation in operations if self._refusals(operation))
         firsts = dict.fromkeys(refusal for operation in operations for refusal in self._refusals(operation))
@@ -165,7 +162,6 @@ def _need(required: bool) -> str:
 
 
 def _describe(member: Json, schema: Json) -> tuple[str, str]:
-    """Return the type and the meaning of a member, or of a parameter with its schema."""
     meaning, notation = split_note(schema, member.get("description", ""))
     default = f"Default `{schema['default']}`" if "default" in schema else ""
     return notation or type_notation(schema), ". ".join(filter(None, (meaning, default)))
@@ -176,6 +172,5 @@ def _refusals(refusals: Sequence[Refusal]) -> str:
 
 
 def _example(value: Any) -> str:
-    """Format an example, on a single line if the line is short enough."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

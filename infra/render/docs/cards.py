@@ -22,7 +22,6 @@ from infra.render.openapi.member_docs import sentence
 from infra.render.openapi.models import Model, models_in
 
 _VALUES = "card-values.md"
-"""The page that contains the value lists and status codes."""
 BLOCKS: Mapping[str, tuple[type[Request], type[Request]]] = {
     "Holder block": (WithHolder, CreateAccount),
     "Delivery and bulk block": (WithDelivery, CreateCard),
@@ -210,7 +209,6 @@ def _rule(model: Model, name: str) -> str:
 
 
 def _values(rule: OneOfRule | CodeWordRule) -> str:
-    """Return the values of a list. For a list with many values, return a link to the list."""
     if len(rule.meanings) <= _FEW:
         return ", ".join(f"`{value}` {text}" for value, text in rule.meanings.items())
     name = next(name for name, meanings in tables.LISTS.items() if rule.meanings.items() <= meanings.items())
@@ -218,12 +216,10 @@ def _values(rule: OneOfRule | CodeWordRule) -> str:
 
 
 def _link(name: str) -> str:
-    """Return a link to a value list."""
     return f"see [{name}]({_VALUES}#{_anchor(name)})"
 
 
 def _anchor(title: str) -> str:
-    """Return the anchor of a heading."""
     return re.sub("[^a-z0-9_-]", "", title.lower().replace(" ", "-"))
 
 
@@ -236,6 +232,5 @@ def _answer_rows(model: Model, above: str) -> Iterator[tuple[str, str, str, str]
 
 
 def _block(value: Json) -> str:
-    """Format an example, on a single line if the line is short enough."""
     line = json.dumps(value, ensure_ascii=False)
     return f"```json\n{line if len(line) <= _WIDTH else json.dumps(value, indent=2, ensure_ascii=False)}\n```"

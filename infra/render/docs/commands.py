@@ -26,7 +26,6 @@ def render() -> str:
 
 
 def _make_targets() -> str:
-    """Return the targets that ``make help`` lists."""
     found = re.findall("^([a-z-]+):.*## (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     return table(("Target", "Purpose"), [(f"`make {name}`", meaning) for name, meaning in found])
 

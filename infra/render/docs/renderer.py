@@ -64,23 +64,18 @@ class Renderer:
     # -- pages and parts
 
     def _part(self, section: Section) -> str:
-        """Render a part without its title. The headings in the part are raised by one level."""
         self._current, self._raised = part_name(self._page, section), 1
         text = self._html(section.tokens[3:])
         self._current, self._raised = self._page, 0
         return text
 
     def _list(self, section: Section) -> str:
-        """Render the list of a part's sections, with links."""
         part, *below = section.headings
         about = f"<p>{self._inline(part.paragraph.children)}</p>\n" if part.paragraph else ""
         rows = "".join(f'<li id="{each.anchor}">{self._row(each)}</li>\n' for each in below)
         return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
 
     def _row(self, heading: Heading) -> str:
-        """Render the link to a section and the section's first sentence. A sentence that ends with a colon is
-        omitted.
-        """
         about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
         is_complete = about and not about.endswith(":")
         return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
@@ -131,7 +126,6 @@ class Renderer:
         return self._place(page, fragment)
 
     def _place(self, page: str, fragment: str) -> str:
-        """Return the URL of an anchor, page or part. For an anchor on the current page, return only the anchor."""
         target, anchor_id = resolve(page, fragment)
         if target == self._current and anchor_id:
             return f"#{anchor_id}"

@@ -59,7 +59,6 @@ def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def _advice() -> Iterator[str]:
-    """Return the tables of advice by error code, generated from the attribute ``advice`` of the errors."""
     errors = load("errors")
     for title, head, texts in (
         ("Advice by code, for TPPs", "Reason code, OAuth code, code or status", errors.ADVICE),
@@ -234,7 +233,6 @@ def _names_of(function: griffe.Function) -> set[str]:
 
 
 def _has_own_text(method: Method) -> bool:
-    """Return whether a method has a docstring that does not merely refer to a different class."""
     text = docstring(method)
     return bool(text) and not text.startswith("See ")
 

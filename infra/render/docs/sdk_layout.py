@@ -226,7 +226,6 @@ def _links(package: str) -> Iterator[tuple[str, str]]:
 
 
 def _aliases(package: str) -> Iterator[tuple[str, str]]:
-    """Yield the type aliases that the package's modules define."""
     folder = SOURCE / "causeway" / package
     for file in sorted(folder.rglob("*.py")):
         module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")

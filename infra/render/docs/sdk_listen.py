@@ -30,7 +30,6 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _usage(parser: argparse.ArgumentParser) -> str:
-    """Return the usage text, with one option on each line."""
     options = [each for each in parser._actions if each.dest != "help"]
     texts = [f"{each.option_strings[-1]} {each.metavar}" for each in options]
     lines = [text if each.required else f"[{text}]" for each, text in zip(options, texts, strict=True)]

@@ -13,7 +13,6 @@ from infra.render.openapi.introduction import table
 
 _WIDTH = 88
 _FEW = 6
-"""The maximum number of values listed in a type."""
 _NAME = re.compile(r"""(?<![\w.'"])(?:datetime\.)?([A-Za-z_]\w*)""")
 _CONSTANT = re.compile(r"[A-Za-z_]\w*\.[\w.]+")
 _SPAN = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?![`\]])")

@@ -89,7 +89,6 @@ def members(node: griffe.Class) -> Sequence[Member]:
 
 
 def _default(attribute: griffe.Attribute) -> str | None:
-    """Return the default value of an attribute, including one in ``field(default=…)``."""
     value = attribute.value
     if isinstance(value, griffe.ExprCall):
         given = [each for each in value.arguments if isinstance(each, griffe.ExprKeyword)]

@@ -55,7 +55,6 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 
 def _entry(page: str, text: str) -> dict[str, object]:
-    """Return the menu entry of a page: its title, its first sentence and, for a divided page, its parts."""
     tokens = markdown().parse(text.partition("\n## ")[0])
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
@@ -65,7 +64,6 @@ def _entry(page: str, text: str) -> dict[str, object]:
 
 
 def _part_entry(page: str, section: Section) -> dict[str, object]:
-    """Return the menu entry of a part: its title, and the anchors of the page that are in the part."""
     title, *below = section.headings
     anchors = [each.anchor for each in below]
     return {"page": part_name(page, section), "title": plain(title.title), "anchors": anchors}

@@ -102,9 +102,7 @@ _FORMATS = {
     "ipv6": "IP address",
 }
 _NAMED = {"Currency": "currency", "CountryAlpha2": "country 2", "CountryAlpha3": "country 3"}
-"""The type notations of the currency and country schemas, by schema name."""
 _FEW = 6
-"""The maximum number of values listed in a type."""
 
 
 def split_note(schema: Schema, description: str) -> tuple[str, str | None]:

@@ -154,7 +154,6 @@ class _BankOperations:
         self._schemas = responses.schemas
 
     def call(self, call: BankCall) -> Json:
-        """Return the operation for a call from the bank."""
         path = f"{self._version.base}{call.path}"
         request, answer = self._version.calls[call.name], answer_to_bank(call.name, self._version)
         good = self._responses.success(path, self._schemas.ref(answer), _success(self._example(answer)), "Success.")
@@ -198,7 +197,6 @@ class _BankOperations:
         }
 
     def webhook(self, row: Webhook) -> Json:
-        """Return the operation for a webhook to the bank."""
         name = "TokenRevoked" if row is self._version.revoke_token else ""
         purpose = webhook_purpose(self._version, row)
         scope = f"The consent has the scope `{row.scope}`." if row.scope else ""
@@ -228,14 +226,12 @@ class _BankOperations:
         return purpose.title, purpose.text.format(final=_FINAL[self._version.number])
 
     def _example(self, model: Model) -> Json:
-        """Return an example with the URLs and scopes of this version."""
         old = member_example(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")
         new = self._version.cancel_path
         moved = old.replace(v1_version.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
 
     def _with_scopes(self, members: Json) -> Json:
-        """Return an example with the scopes of this version, including the scopes in lists of objects."""
         made = {name: self._with_scopes_inside(value) for name, value in members.items()}
         return made | ({"scopes": [next(iter(self._version.scopes))]} if "scopes" in made else {})
 

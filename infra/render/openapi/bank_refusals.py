@@ -38,6 +38,5 @@ def refusals_of_banks(version: Version) -> str:
 
 
 def _occasion(refusal: Any) -> str:
-    """Return the first sentence of the docstring of a refusal class, for use in a table."""
     said = inspect.cleandoc(refusal.__doc__).partition(".")[0].partition("; ``")[0]
     return " ".join(said.split()).replace("``", "`")

@@ -63,7 +63,6 @@ def statuses(*versions: Version) -> str:
 
 
 def _finality(statuses: Statuses, status: Status) -> str:
-    """Return whether a payment status is final, and which later statuses may replace it."""
     later = [f"`{other}`" for other in statuses.meanings if statuses.may_follow(status, other)]
     if len(later) == len(statuses.meanings) - 1:
         return "no"

@@ -85,12 +85,10 @@ def is_rare(model: type, member: str) -> bool:
 
 
 def _declarations(model: type, member: str) -> Iterator[MemberDoc]:
-    """Return a member's docstrings in its class and then in the base classes, the nearest class first."""
     yield from (_members_of(place)[member] for place in _places(model) if member in _members_of(place))
 
 
 def _namesakes(model: type, member: str) -> Iterator[tuple[type, MemberDoc]]:
-    """Yield the docstrings of the members with this name in the same module, each with its class, in source order."""
     module = next((place.__module__ for place in _places(model) if member in _members_of(place)), "")
     found = ((name, members[member]) for name, members in classes(module).items() if member in members)
     yield from ((vars(import_module(module))[name], doc) for name, doc in found)
@@ -132,7 +130,6 @@ def classes(module: str) -> Mapping[str, Mapping[str, MemberDoc]]:
 
 @cache
 def _trees(module: str) -> Mapping[str, ast.ClassDef]:
-    """Return the syntax trees of the classes of a module. Return an empty mapping for modules of other packages."""
     if not module.startswith(("chalicelib.", "infra.")):
         return {}
     tree = ast.parse(inspect.getsource(import_module(module)))
@@ -154,7 +151,6 @@ def _read_members(source: ast.ClassDef) -> Iterator[tuple[str, MemberDoc]]:
 
 
 def _docstring(statement: ast.stmt | None) -> str:
-    """Return a docstring on one line. Return an empty text if the statement is not a docstring."""
     return " ".join((ast.get_docstring(ast.Module([statement] if statement else [], [])) or "").split())
 
 

@@ -35,7 +35,6 @@ def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
 
 
 def _field(hint: Any, name: str, spell: Spell) -> tuple[Any, Any]:
-    """Return a member's annotation and field."""
     alias = spell(name) if spell else None
     if get_origin(hint) is NotRequired:
         return _with_models(get_args(hint)[0], spell) | None, Field(None, alias=alias)
@@ -43,7 +42,6 @@ def _field(hint: Any, name: str, spell: Spell) -> tuple[Any, Any]:
 
 
 def _with_models(annotation: Any, spell: Spell) -> Any:
-    """Replace each ``TypedDict`` in an annotation with its model."""
     if is_typeddict(annotation):
         return model_of(annotation, spell)
     inner = get_args(annotation)

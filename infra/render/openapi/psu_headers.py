@@ -24,7 +24,6 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "GEO:52.506931;13.144558",
     ),
 }
-"""Meaning and example of each header."""
 _SCHEMAS: Mapping[str, Json] = {
     "PSU-IP-Address": {"anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
     "PSU-Http-Method": {"enum": [*METHODS]},

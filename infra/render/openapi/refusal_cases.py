@@ -50,7 +50,6 @@ class Case:
 
 
 def _body(model: type[Message], members: Mapping[str, object]) -> Refusal:
-    """Return the refusal of a body that does not match its model."""
     return refuse_fields(_misfit(model, members), {**tpp_calls.FIELD_FAULTS, **bank_calls.FIELD_FAULTS})
 
 
@@ -69,7 +68,6 @@ def _misfit(model: type[Message], members: Mapping[str, object]) -> InvalidMessa
 def _unreadable(
     read: Callable[[Incoming], object], body: bytes = b"", kind: str = JSON, query: tuple[tuple[str, str], ...] = ()
 ) -> Refusal:
-    """Return the refusal of an unreadable request."""
     try:
         read(Incoming("POST", "/tpp/token", {"content-type": kind}, query, body, {}, {}))
     except UnreadableBody as error:

@@ -66,7 +66,6 @@ def row_docs(module: str) -> Mapping[str, str]:
 
 
 def _rows(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the name and docstring of each row that has a docstring, in the module and its functions."""
     for body in (tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef))):
         for pair in pairwise(body):
             match pair:

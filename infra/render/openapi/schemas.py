@@ -67,7 +67,6 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
     },
     "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
 }
-"""Conditions that involve several members of a model, for example alternatives of which one is mandatory."""
 
 _SHA_256: Mapping[str, Any] = {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"}
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
@@ -82,7 +81,6 @@ _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
     "bank_calls.SaveConsentV2.scopes": _scopes(list(VERSIONS[2].scopes)),
     "bank_calls.SaveConsent.scopes": _scopes(list(VERSIONS[1].scopes)),
 }
-"""Additional rules for individual members, by model and member."""
 
 
 class Schemas:
@@ -160,7 +158,6 @@ def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
 
 
 def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
-    """Return Pydantic's schema of a model, with the names of this document."""
     schema = schema_of(model)
     names = {inner.__name__: naming(inner) for inner in nested_models(model).values()}
     renamed: Json = _rename_refs(schema, names)
@@ -169,7 +166,6 @@ def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
 
 
 def _numbers_as_texts(value: Any) -> Any:
-    """Change the type of identifiers that a bank may send as numbers to string."""
     if isinstance(value, list):
         return [_numbers_as_texts(inner) for inner in value]
     if not isinstance(value, dict):
@@ -199,7 +195,6 @@ def _simplify(schema: Json) -> Json:
 
 
 def _object(model: Model, schema: Json, way: Way) -> Json:
-    """Return the schema of a single model, in which each member has its meaning as description."""
     wire = {alias(model, name): name for name in model.model_fields}
     properties = {
         name: _member(model, wire[name], member, way) for name, member in schema.get("properties", {}).items()
@@ -211,13 +206,11 @@ def _object(model: Model, schema: Json, way: Way) -> Json:
 
 
 def _rule(table: Mapping[str, Mapping[str, Any]], model: Model, member: str = "") -> Json:
-    """Return a table's entry for a model or its member. The keys are the names of the model and of its bases."""
     keys = (f"{module_of(model)}.{name}{member}" for name in names_of(model))
     return dict(next((table[key] for key in keys if key in table), {}))
 
 
 def _about(model: Model) -> str:
-    """Return the docstring of the model as a single line, or the model's name if it has no docstring."""
     text = model.__dict__.get("__doc__") or model.__name__
     said = " ".join(text.replace("``", "`").split())
     return f"The request of {said}" if said.startswith("`/") else said
@@ -252,7 +245,6 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a copy of a schema that does not allow null."""
     found = dict(schema)
     found.pop("default", None) if found.get("default") is None else None
     if "anyOf" in found:
@@ -277,7 +269,6 @@ def with_null(schema: Json) -> Json:
 
 
 def _remove_titles(schema: Json) -> Json:
-    """Remove the title of a schema, and the title and examples of its ``items``."""
     found = {key: value for key, value in schema.items() if key != "title"}
     if "items" in found:
         found["items"] = {key: value for key, value in _without_null(found["items"]).items() if key != "examples"}

@@ -189,7 +189,6 @@ class _TppOperations:
         self._schemas = responses.schemas
 
     def own_call(self, call: OwnCall) -> Json:
-        """Return the operation for a call that the service handles itself."""
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
         parameters += [_ref(_PROOF)] if call.takes_proof else []
@@ -226,7 +225,6 @@ class _TppOperations:
         return _operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
-        """Return the operation for a call that the service relays to the bank."""
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
@@ -246,7 +244,6 @@ class _TppOperations:
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
-        """Return the operation for a payment initiation."""
         rows = webhooks_of(call)
         is_direct = call.kind == "direct"
         nonce = () if is_direct else _NONCE
@@ -260,7 +257,6 @@ class _TppOperations:
         return made | {"requestBody": self._bodies(rows, ScopeQuery if is_direct else None)}
 
     def payment_status(self) -> Json:
-        """Return the operation for the payment status call."""
         answer = self._status_response()
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
         parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
@@ -271,9 +267,6 @@ class _TppOperations:
     # -- inside
 
     def _status_response(self) -> Json:
-        """Return the response to a status query: a payment in the format of a version, or an order without a
-        payment.
-        """
         models: dict[str, tuple[str, Model]] = {
             "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
             "version_2": ("A version 2 bank", AskedStatus),
@@ -295,7 +288,6 @@ class _TppOperations:
         return self._responses.success(path, schema, examples, "Success.", *headers)
 
     def _accepted_response(self, path: str, *more: str) -> Json:
-        """Return the response to a deferred call."""
         model = model_of(own_answers.Accepted)
         examples = {"accepted": {"summary": "Accepted", "value": example(model)}}
         text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
@@ -321,7 +313,6 @@ class _TppOperations:
         return body(json_content(_any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
-        """Return the parameters of all versions. Parameters of a single version are marked with the version."""
         found: dict[str, dict[int, Json]] = {}
         for version, row in webhooks.items():
             for parameter in self._schemas.parameters(row.request):
@@ -330,7 +321,6 @@ class _TppOperations:
 
 
 def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
-    """Merge the descriptions of a parameter from several versions into one."""
     *_, last = versions.values()
     schemas = [parameter["schema"] for parameter in versions.values()]
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
@@ -370,7 +360,6 @@ def _operation(
 
 
 def _needs(webhooks: Mapping[int, Webhook]) -> str:
-    """Return a table of the required scope and the webhook for each version."""
     rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
     return introduction.table(("Bank version", "Scope", "Bank webhook"), rows)
 

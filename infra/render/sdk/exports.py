@@ -82,7 +82,6 @@ def module(package: Package) -> str:
 
 
 def _fill(names: Iterable[str], indent: int) -> str:
-    """Return names in parentheses. A long list is split into lines with several names each."""
     listed = ", ".join(names) + ","
     if len(listed) < source.WIDTH // 2:
         return f"({listed})"

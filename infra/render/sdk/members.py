@@ -110,9 +110,6 @@ def choices(schema: Schema) -> tuple[Any, ...]:
 
 
 def _number_or_text(name: str) -> str:
-    """Return the Python type of a member that may be a number or a string. Raises: KeyError, if no table contains the
-    member.
-    """
     for names, annotation in ((AMOUNTS, "Decimal"), (WHOLE, "int"), (IDENTIFIERS, "str")):
         if name in names:
             return annotation

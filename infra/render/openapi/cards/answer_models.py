@@ -55,14 +55,12 @@ def model_of(answer: Any) -> Model:
 
 
 def _field(kind: Any) -> tuple[Any, Any]:
-    """Return a member's type and default. A member that may be ``None`` is optional unless it is marked as nullable."""
     if get_origin(kind) is Annotated and NULL in kind.__metadata__:
         return get_args(kind)[0], ...
     return _with_models(kind), None if type(None) in get_args(kind) else ...
 
 
 def _with_models(kind: Any) -> Any:
-    """Replace each response class (``Answer``) in a type annotation with the generated Pydantic model."""
     if is_typeddict(kind):
         return model_of(kind)
     if get_origin(kind) is list:

@@ -93,7 +93,6 @@ def _sentences_on_late_checks(late: Late) -> str:
 
 
 def _name_blocks(fields: frozenset[str]) -> list[str]:
-    """Return the names of complete blocks, followed by the remaining fields."""
     named, left = [], set(fields)
     for name, block in BLOCKS.items():
         if left >= set(block):

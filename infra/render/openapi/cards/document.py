@@ -100,7 +100,6 @@ def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
 
 
 def _webhooks(schemas: CardSchemas) -> Mapping[str, Json]:
-    """Return an operation for each event type."""
     return {
         name: {
             "post": webhooks.operation(

@@ -60,7 +60,6 @@ def rules(action: Action) -> list[str]:
 
 
 def _described(function: Callable[..., object]) -> str:
-    """Return a function's docstring as Markdown. Raises: LookupError, if the function has no docstring."""
     if not function.__doc__:
         raise LookupError(f"{function.__module__}.{function.__qualname__} has no docstring: add it, with its rules")
     return " ".join(function.__doc__.replace("``", "`").split())

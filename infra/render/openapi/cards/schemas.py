@@ -32,7 +32,6 @@ _PLAIN: dict[type, str] = {int: "integer", str: "string", Decimal: "number"}
 _OWN = frozenset({"card_name_line_3"})
 """Fields of blocks that are listed at a different position for each action."""
 _LONGEST_INLINE = 6
-"""Maximum length of a value list that is listed inline. Longer lists become separate components."""
 ENVELOPE: Json = {
     "access_key": {
         "type": "string",
@@ -105,7 +104,6 @@ def _metadata(annotation: Any) -> tuple[Any, ...]:
 
 
 def _names() -> dict[int, str]:
-    """Return the names of the rules in ``fields``, by object identity."""
     return {
         id(rule): name for name, each in vars(fields).items() for rule in _metadata(each) if isinstance(rule, ValueRule)
     }
@@ -215,7 +213,6 @@ class CardSchemas:
         return {"type": parts[0] if len(parts) == 1 else parts}
 
     def _shared_ref(self, rule: ValueRule, way: Way) -> Json:
-        """Return a reference to the component of a shared value list. If the list is short, return an empty object."""
         name, schema = self._names.get(id(rule), ""), _rule_schema(rule, way)
         if not name or len(schema.get("enum", ())) <= _LONGEST_INLINE:
             return {}
