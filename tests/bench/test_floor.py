@@ -25,7 +25,9 @@ def requests() -> Iterator[Recorder]:
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_minimal_client_and_boto3_script_send_the_same_bytes_as_the_service(requests: Recorder, title: str) -> None:
+def test_the_minimal_client_and_the_boto3_script_send_the_same_bytes_as_the_service(
+    requests: Recorder, title: str
+) -> None:
     recorded = requests.record(title)  # compares them
 
     assert recorded.calls

@@ -23,7 +23,7 @@ def test_validating_a_bulk_order_executes_a_limited_number_of_statements_per_pay
 
 
 @pytest.mark.parametrize(("action", "most"), MOST_STATEMENTS.items())
-def test_card_action_validation_and_serialisation_execute_a_limited_number_of_statements(
+def test_validating_and_serialising_a_card_action_executes_a_limited_number_of_statements(
     causeway: Causeway, action: str, most: int
 ) -> None:
     with card_action(Issuer(causeway), action) as (_, answer):

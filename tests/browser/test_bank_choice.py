@@ -48,7 +48,7 @@ def test_a_bank_can_be_chosen_with_the_keyboard(windows: Windows) -> None:
     assert "/demo-bank/two/" in window.page.url
 
 
-def test_the_bank_logos_are_shown(windows: Windows) -> None:
+def test_the_bank_list_shows_the_logo_of_a_bank(windows: Windows) -> None:
     window = windows()
     window.open(psu.request_without_bank(window))
 
@@ -77,9 +77,7 @@ def test_cancelling_the_bank_choice_redirects_to_the_application(windows: Window
     assert "state=kept" in window.page.url
 
 
-def test_a_bank_search_ends_with_a_redirect_to_the_application_after_the_consent(
-    window: Window, operator: bootstrap.Hub
-) -> None:
+def test_a_bank_search_after_the_consent_redirects_to_the_application(window: Window, operator: bootstrap.Hub) -> None:
     """Chromium also applies ``form-action`` to the redirects that follow a form. The policy allows these redirects."""
     with serve_application({"/back": "Back"}) as shop:
         create = operator.openbanking.clients.create

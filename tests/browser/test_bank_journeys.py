@@ -26,7 +26,7 @@ def query(window: Window) -> dict[str, str]:
 
 @both_banks
 @with_and_without_javascript
-def test_a_psu_who_approves_returns_with_an_authorization_code(
+def test_a_psu_who_approves_a_consent_returns_with_an_authorization_code(
     windows: Windows, version: int, javascript: bool
 ) -> None:
     window = windows(javascript=javascript)
@@ -40,7 +40,7 @@ def test_a_psu_who_approves_returns_with_an_authorization_code(
 
 
 @both_banks
-def test_a_psu_who_refuses_returns_without_an_authorization_code(window: Window, version: int) -> None:
+def test_a_psu_who_refuses_a_consent_returns_without_an_authorization_code(window: Window, version: int) -> None:
     psu.refuse(window, psu.authorization(window, version))
 
     assert window.page.url.startswith(f"{window.tpp.callback}?")
@@ -79,7 +79,7 @@ def test_a_call_with_a_consent_revoked_at_the_bank_returns_401(window: Window, v
 
 
 @both_banks
-def test_a_psu_can_approve_with_the_keyboard_alone(window: Window, version: int) -> None:
+def test_a_psu_can_approve_a_consent_with_the_keyboard_alone(window: Window, version: int) -> None:
     page = window.page
     window.open(psu.authorization(window, version))
 
@@ -148,7 +148,7 @@ def test_an_application_receives_the_postmessage_of_the_callback_window(
 
 
 @both_banks
-def test_a_customer_without_a_sign_in_button_signs_in_by_name(
+def test_a_customer_without_a_sign_in_button_can_enter_the_user_name(
     window: Window, operator: bootstrap.Hub, version: int
 ) -> None:
     names = [f"guest-{number:02}" for number in range(MOST_SHOWN + 1)]

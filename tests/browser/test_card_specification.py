@@ -24,7 +24,7 @@ def test_card_actions_run_without_input_and_send_the_entered_credential(window: 
         assert done.body["status"] == ("success" if action in ACTIONS else "error")  # there is no such card yet
 
 
-def test_response_ids_prefill_later_card_actions_and_each_request_has_a_new_reference(window: Window) -> None:
+def test_later_card_actions_are_prefilled_with_response_ids_and_have_a_new_reference(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)
@@ -93,7 +93,7 @@ def test_a_card_credential_is_stored_separately_from_tpp_credentials_until_logou
     assert page.evaluate(KEPT) == 0
 
 
-def test_card_data_are_suggested_and_deleted_after_leaving_the_page(window: Window) -> None:
+def test_card_data_are_suggested_in_later_actions_but_not_stored_by_the_browser(window: Window) -> None:
     page = window.page
     screen(window, "cards")
     lock_credential(window)

@@ -62,7 +62,7 @@ def test_a_valid_page_has_no_findings(window: Window) -> None:
         "a line that is too long",
     ],
 )
-def test_each_page_check_detects_the_matching_defect(
+def test_each_page_check_detects_the_defect_of_its_kind(
     window: Window, check: Callable[[Page], list[str]], body: str, finding: str
 ) -> None:
     window.show(body)
@@ -71,7 +71,7 @@ def test_each_page_check_detects_the_matching_defect(
     assert re.search(finding.lstrip("^"), "\n".join(findings(window.page)))
 
 
-def test_scrollable_regions_with_a_cue_and_ellipses_are_not_reported_as_cut_off(window: Window) -> None:
+def test_scrollable_regions_with_a_scroll_cue_and_ellipses_are_not_reported_as_cut_off(window: Window) -> None:
     cue = "overflow: auto; background: linear-gradient(to left, #fff, #ddd) right / 1rem 100% no-repeat local"
     ellipsis = "overflow: hidden; text-overflow: ellipsis"
     window.show(f"<main><div style='{cue}'>{WORDS}</div><div style='{ellipsis}'>{WORDS}</div></main>")

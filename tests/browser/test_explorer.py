@@ -37,7 +37,7 @@ def direct_payment(window: Window) -> None:
 # -- the form
 
 
-def test_form_and_json_views_are_synchronised(window: Window) -> None:
+def test_the_form_view_and_the_json_view_are_synchronised(window: Window) -> None:
     page = window.page
     direct_payment(window)
     page.get_by_label("reference", exact=True).fill("TEST-PENDING")
@@ -155,7 +155,7 @@ def test_operations_are_found_by_words_of_their_name_or_group(window: Window) ->
     assert links.count() == every
 
 
-def test_shortcuts_focus_the_search_and_execute_a_call(window: Window) -> None:
+def test_keyboard_shortcuts_focus_the_search_field_and_execute_a_call(window: Window) -> None:
     page = window.page
     screen(window, "authorization", "banks")
     lock(window, window.stack["client"]["client_id"])
@@ -168,7 +168,7 @@ def test_shortcuts_focus_the_search_and_execute_a_call(window: Window) -> None:
     assert answered(page).status == "200"
 
 
-def test_focus_moves_to_the_response_or_remains_on_the_execute_button(window: Window) -> None:
+def test_a_next_step_button_focuses_the_response_and_the_execute_button_retains_the_focus(window: Window) -> None:
     page = window.page
     authorized(window, 2)
     execute(page)
@@ -384,7 +384,7 @@ def test_a_large_response_is_rendered_in_parts(window: Window) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 800, 1180, 1600])
-def test_the_response_is_visible_without_scrolling_at_every_width(windows: Any, width: int) -> None:
+def test_the_response_is_visible_without_scrolling_at_every_screen_width(windows: Any, width: int) -> None:
     window = windows(width=width)
     page = window.page
     direct_payment(window)

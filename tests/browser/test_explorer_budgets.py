@@ -56,7 +56,9 @@ def test_the_openapi_document_is_loaded_once_for_all_screens(window: Window) -> 
 
 
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
-def test_each_execute_adds_a_limited_number_of_elements_to_the_page(window: Window, name: str, operation: str) -> None:
+def test_each_executed_call_adds_a_limited_number_of_elements_to_the_page(
+    window: Window, name: str, operation: str
+) -> None:
     page = window.page
     screen(window, name)
     if name == "cards":

@@ -21,7 +21,7 @@ def width(page: Page, place: str) -> float:
     return box["width"]
 
 
-def test_form_and_response_have_the_minimum_width_when_the_menu_is_shown(windows: Windows) -> None:
+def test_the_form_and_the_response_have_the_minimum_width_when_the_menu_is_shown(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     user.register(window)
@@ -51,7 +51,7 @@ def test_a_balance_response_is_visible_in_the_explorer_without_scrolling(windows
     assert page.evaluate("() => scrollY") == 0
 
 
-def test_code_sample_and_response_have_no_nested_scrollbars(windows: Windows) -> None:
+def test_the_code_sample_and_the_response_have_no_nested_scrollbars(windows: Windows) -> None:
     window = windows(width=1280)
     page = window.page
     screen(window, "payments", "direct_payment_initiation")
@@ -96,7 +96,7 @@ def test_a_wide_screen_shows_the_full_menu_on_api_screens(windows: Windows) -> N
     assert width(window.page, ".sidebar") == whole
 
 
-def test_execute_and_search_remain_visible_next_to_a_long_form(window: Window) -> None:
+def test_the_execute_button_and_the_search_field_remain_visible_next_to_a_long_form(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_initiation")
     page.mouse.wheel(0, 1500)
@@ -128,7 +128,7 @@ def test_the_execute_button_is_visible_on_a_phone_and_covers_no_field(windows: W
     assert page.get_by_role("alert").evaluate("element => element.getBoundingClientRect().bottom") <= 801
 
 
-def test_documented_errors_are_folded_in_the_explorer(window: Window) -> None:
+def test_the_documented_errors_of_an_operation_are_collapsed_in_the_explorer(window: Window) -> None:
     page = window.page
     screen(window, "payments", "payment_initiation")
     errors = page.locator("details", has=page.locator("summary", has_text="Documented errors: 400, 401"))

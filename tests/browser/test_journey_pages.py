@@ -9,7 +9,7 @@ from tests.browser.window import Window
 pytestmark = pytest.mark.pages
 
 
-def test_an_authorization_page_shows_a_consent_revocation_at_the_bank_without_a_reload(window: Window) -> None:
+def test_an_authorization_page_shows_without_a_reload_that_the_consent_was_revoked_at_the_bank(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     user.authorize(window, 2)

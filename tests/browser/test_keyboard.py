@@ -85,7 +85,7 @@ def test_the_browser_back_button_focuses_the_operation_title(window: Window) -> 
     assert is_focused(page.locator("#operation-title"))
 
 
-def test_skip_link_and_account_menu_are_usable_with_the_keyboard(window: Window) -> None:
+def test_the_skip_link_and_the_account_menu_are_usable_with_the_keyboard(window: Window) -> None:
     page, keyboard = window.page, window.page.keyboard
     email = user.register(window)
     keyboard.press("Tab")

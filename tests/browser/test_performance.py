@@ -10,7 +10,7 @@ from tests.browser.window import Window, Windows
 pytestmark = pytest.mark.pages
 
 
-def test_the_links_between_overview_and_bank_page_preserve_the_date_range(window: Window) -> None:
+def test_the_links_between_the_overview_and_a_bank_page_preserve_the_date_range(window: Window) -> None:
     window.open("/performance")
     table = window.page.get_by_role("region", name="Banks", exact=True)
     bic = window.bank(2)["bic"]

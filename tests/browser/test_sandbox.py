@@ -16,7 +16,7 @@ pytestmark = pytest.mark.pages
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_refused_consent_at_the_bank_shows_advice_to_the_developer(window: Window, version: int) -> None:
+def test_a_consent_that_was_refused_at_the_bank_shows_the_developer_advice(window: Window, version: int) -> None:
     user.register(window)
     user.create_client(window)
     user.refuse(window, version)
@@ -128,7 +128,7 @@ def test_event_deliveries_are_shown_and_resent(window: Window) -> None:
     assert len(receiver.served) >= 3
 
 
-def test_a_user_reaches_the_bank_with_the_keyboard_alone(window: Window) -> None:
+def test_a_user_can_open_the_page_of_a_bank_with_the_keyboard_alone(window: Window) -> None:
     user.register(window)
     user.create_client(window)
     page = window.page
@@ -155,7 +155,7 @@ def test_the_bank_list_is_filtered_while_typing(window: Window) -> None:
     assert (rows.count(), none_fits.is_visible()) == (count, False)
 
 
-def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(windows: Windows) -> None:
+def test_a_client_with_a_secret_receives_tokens_and_events_without_javascript(windows: Windows) -> None:
     window = windows(javascript=False)
     with socket_server(_takes_it) as receiver:
         user.register(window)

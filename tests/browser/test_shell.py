@@ -104,7 +104,7 @@ def test_the_documentation_is_searched_while_typing(window: Window) -> None:
     assert "Argon2id" in window.page.locator(".results").inner_text()
 
 
-def test_chart_values_are_readable_by_keyboard(window: Window) -> None:
+def test_chart_values_are_readable_with_the_keyboard(window: Window) -> None:
     window.open(f"/performance?bic={window.bank(2)['bic']}")
     tips = window.page.locator(".chart-tips").first.locator("li")
     window.tab_to(tips.last)

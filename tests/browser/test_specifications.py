@@ -119,7 +119,7 @@ def test_signing_out_deletes_credentials_and_stored_ids(window: Window) -> None:
     assert window.page.evaluate(KEPT) == 0
 
 
-def test_an_executed_payment_is_accessible_fits_a_phone_and_gets_a_new_idempotency_key(window: Window) -> None:
+def test_an_executed_payment_is_accessible_fits_a_phone_and_has_a_new_idempotency_key(window: Window) -> None:
     page = window.page
     screen(window, "payments", "direct_payment_initiation")
     lock(window, window.stack["client"]["client_id"])
@@ -136,7 +136,7 @@ def test_an_executed_payment_is_accessible_fits_a_phone_and_gets_a_new_idempoten
     assert key not in paid.command
 
 
-def test_an_operation_for_browsers_has_no_execute_button(window: Window) -> None:
+def test_an_operation_that_only_a_browser_can_execute_has_no_execute_button(window: Window) -> None:
     screen(window, "authorization")
     opened(window.page, "oauth_authorize")
     window.page.get_by_role("heading", name="Start an authorization in the browser").wait_for()

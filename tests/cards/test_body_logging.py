@@ -65,14 +65,14 @@ def test_no_template_resource_enables_body_logging() -> None:
         {"AccessLogSetting": {"DestinationArn": "arn", "Format": "$context.requestOverride.body"}},
     ],
 )
-def test_the_check_finds_settings_that_log_bodies(settings: dict[str, Any]) -> None:
+def test_the_template_check_finds_settings_that_log_request_bodies(settings: dict[str, Any]) -> None:
     found = list(logging_of_bodies({"Resources": {"RestAPI": {"Properties": settings}}}))
 
     assert len(found) == 1
     assert found[0].startswith(".Resources.RestAPI.Properties.")
 
 
-def test_the_check_allows_access_logs_without_bodies() -> None:
+def test_the_template_check_permits_access_logs_without_request_bodies() -> None:
     harmless = {"AccessLogSetting": {"Format": "$context.requestId $context.status"}, "DataTraceEnabled": False}
 
     assert list(logging_of_bodies(harmless)) == []

@@ -33,7 +33,7 @@ def issuer(causeway: Causeway) -> Issuer:
     return warmed(Issuer(causeway))
 
 
-def test_reads_take_at_most_2_round_trips_and_writes_at_most_3_with_listed_exceptions() -> None:
+def test_reads_make_at_most_2_round_trips_and_writes_at_most_3_with_listed_exceptions() -> None:
     """The test counts the calls before the provider call. Parallel calls count as one round trip."""
 
     def over(case: Case, calls: list[str]) -> bool:
@@ -75,7 +75,7 @@ and the card have the same prefix.
 """
 
 
-def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:
+def test_creating_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK)
     with record_calls(issuer.causeway) as calls, record_transactions(issuer.causeway) as made:
         issuer.data("createCard", **members)
@@ -84,7 +84,7 @@ def test_a_card_with_a_new_holder_and_3_currencies_is_one_transaction_of_7_opera
     assert made == [["Put holder", *["Put account"] * 3, "Put card", LISTED, "Put pan"]]
 
 
-def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(issuer: Issuer) -> None:
+def test_creating_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(issuer: Issuer) -> None:
     members = of_new_card(card_currency_ison=[EUR, GBP, USD], **HOLDER_BLOCK, **DELIVERY)
     with record_calls(issuer.causeway) as calls, record_transactions(issuer.causeway) as made:
         issuer.data("createCard", **members | {"card_virtual": 0, "request_reference_id": issuer.reference()})
@@ -94,7 +94,7 @@ def test_a_physical_card_with_a_reference_is_one_transaction_of_10_operations(is
     assert made == [["Put card-api", "Put card-api", *made_things]]
 
 
-def test_a_3ds_value_in_an_event_adds_no_round_trip(issuer: Issuer) -> None:
+def test_a_3ds_value_in_an_event_requires_no_additional_round_trip(issuer: Issuer) -> None:
     card = issuer.card_in("A").card_id
 
     def calls() -> list[str]:
@@ -112,7 +112,7 @@ def test_a_3ds_value_in_an_event_adds_no_round_trip(issuer: Issuer) -> None:
 # -- what is taken in advance
 
 
-def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_used_up(issuer: Issuer) -> None:
+def test_a_card_creation_makes_at_most_3_round_trips_when_no_reserved_identifier_is_left(issuer: Issuer) -> None:
     holder = issuer.holder()
     for members in ({"holder_id": holder}, HOLDER_BLOCK):
         sequences = issuer.hub.cards.sequences
@@ -123,7 +123,7 @@ def test_a_card_takes_at_most_3_round_trips_when_all_reserved_identifiers_are_us
         assert len(calls) <= MOST["write"], calls
 
 
-def test_only_the_first_use_of_catalogue_entries_adds_a_round_trip(
+def test_only_the_first_use_of_catalogue_entries_requires_an_additional_round_trip(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waves: list[int] = []

@@ -73,7 +73,7 @@ def test_50_identical_card_requests_create_one_card_and_return_the_same_response
     assert [*books.by_id("card")] == [made["card_id"]]
 
 
-def test_only_one_of_two_bodies_with_the_same_reference_is_executed(issuers: list[Issuer]) -> None:
+def test_only_one_of_two_requests_with_different_bodies_and_one_reference_is_executed(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     same = of_new_card(request_reference_id=issuer.reference(), holder_id=issuer.holder())
     bodies = [same | {"card_name_line_3": name} for name in ("ZOE ONEIL", "Z ONEIL")] * (MANY // 2)
@@ -107,7 +107,7 @@ def test_parallel_identical_requests_are_executed_once(issuers: list[Issuer], ac
 # -- card numbers
 
 
-def test_50_cards_that_draw_the_same_number_get_50_different_numbers(
+def test_50_cards_with_the_same_randomly_generated_number_receive_50_different_numbers(
     issuers: list[Issuer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer = issuers[0]
@@ -274,7 +274,7 @@ def test_a_rule_code_is_assigned_once_despite_parallel_requests(issuers: list[Is
 
 
 @pytest.mark.parametrize("which", ["the removal first", "the cards first"])
-def test_only_one_of_a_parallel_use_and_removal_of_a_design_succeeds(
+def test_only_one_of_two_parallel_requests_that_use_and_remove_a_design_succeeds(
     issuers: list[Issuer], causeway: Causeway, which: str
 ) -> None:
     before = programmes.manager(card_programmes=[programmes.card_programme(design_ids=[1, 2])])

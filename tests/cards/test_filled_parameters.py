@@ -53,7 +53,7 @@ def parts(container: type) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_injected_parameter_has_the_name_and_class_of_a_container_part(name: str) -> None:
+def test_every_injected_parameter_has_the_name_and_the_class_of_an_object_of_the_container(name: str) -> None:
     known = {**parts(Hub), **parts(DeliveryContainer), **parts(CardContainer)}
     asked = {
         each.name: each.annotation

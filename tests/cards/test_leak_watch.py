@@ -210,7 +210,7 @@ def test_the_leak_search_finds_only_an_unencrypted_3ds_value_in_an_event(watch: 
         assert {leak.place for leak in watch.found()} == found
 
 
-def test_the_final_search_of_the_tables_reports_plain_text_card_data(hub: bootstrap.Hub, watch: Watch) -> None:
+def test_the_final_leak_search_in_the_tables_reports_plain_text_card_data(hub: bootstrap.Hub, watch: Watch) -> None:
     key = {"owner": "leak#3", "part": "leak"}
     hub.store.put("cards", key | {"note": f"{PAN}"})
     watch.everything.note("pan", PAN)

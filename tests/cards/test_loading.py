@@ -19,11 +19,11 @@ _FIRST_READ = (
 )
 
 
-def test_the_function_imports_only_the_entry_points_of_the_card_api() -> None:
+def test_the_lambda_function_imports_only_the_entry_points_of_the_card_api() -> None:
     assert {name for name in reached("app") if within(name, CARDS)} == {*DOORS, CONTAINER}
 
 
-def test_a_relayed_read_imports_no_further_module_of_the_card_api() -> None:
+def test_a_relayed_read_imports_only_the_entry_points_of_the_card_api() -> None:
     environment = {**os.environ, "STAGE": "local", "AWS_DEFAULT_REGION": "eu-west-1"}
     command = [sys.executable, "-c", _FIRST_READ]
     made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)

@@ -129,7 +129,7 @@ def test_parallel_identical_transfers_create_one_payment_and_one_order(issuers: 
 
 
 @pytest.mark.parametrize(("name", "settled"), [("Silent Partner", True), ("Silent Partner", False), ("Lost", False)])
-def test_a_parallel_scheduled_job_retry_and_provider_report_complete_a_payment_once(
+def test_a_scheduled_job_a_retry_and_a_provider_report_in_parallel_complete_a_payment_once(
     issuers: list[Issuer], name: str, settled: bool
 ) -> None:
     issuer = issuers[0]
@@ -178,7 +178,7 @@ def test_a_scheduled_job_that_completes_a_payment_first_stores_the_response(
     assert list(books.orders) == [answer.data["id"]]
 
 
-def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_payments(issuers: list[Issuer]) -> None:
+def test_balances_equal_the_sums_of_their_ledger_rows_after_mixed_parallel_payments(issuers: list[Issuer]) -> None:
     issuer, dice = issuers[0], random.Random(7)
     holder = issuer.holder(country_ison=BRITAIN)
     addresses = [issuer.funded_address(20_000, GBP, holder_id=holder) for _ in range(3)] + [

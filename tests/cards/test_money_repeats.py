@@ -58,7 +58,7 @@ NEVER_SPOILT = {"assignExternalPaymentAddressForSpecialAccount"}
 """Actions on special accounts, which have no states and cannot be removed during use."""
 
 
-def test_the_cases_cover_every_write_that_moves_money() -> None:
+def test_the_test_cases_cover_every_write_that_moves_money() -> None:
     writes = {case.action.name for case in MONEY_CASES if case.action.effect == "write"}
 
     assert writes == SPOILT.keys() | NEVER_SPOILT

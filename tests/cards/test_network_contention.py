@@ -164,7 +164,7 @@ def test_parallel_identical_authorizations_are_executed_once(issuers: list[Issue
     check(issuer)
 
 
-def test_a_parallel_clearing_reversal_and_expiry_release_a_hold_once(issuers: list[Issuer]) -> None:
+def test_a_clearing_a_reversal_and_an_expiry_in_parallel_release_a_hold_once(issuers: list[Issuer]) -> None:
     issuer = issuers[0]
     card, hold = authorized(issuer, 6_000)
     for each in issuers:
@@ -268,7 +268,7 @@ def test_parallel_purchases_with_wrong_pins_block_the_pin(issuers: list[Issuer])
     check(issuer)
 
 
-def test_accounts_equal_the_sum_of_their_ledger_rows_after_mixed_parallel_card_use(issuers: list[Issuer]) -> None:
+def test_balances_equal_the_sums_of_their_ledger_rows_after_mixed_parallel_card_use(issuers: list[Issuer]) -> None:
     issuer, dice = issuers[0], random.Random(11)
     cards = [*cards_of_one_account(issuer, 40_000), issuer.spendable(40_000, card_currency_ison=[GBP, EUR])]
     address = issuer.address(cards[0].account_id, method=2)

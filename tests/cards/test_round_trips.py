@@ -33,7 +33,7 @@ def issuer(running: Issuer) -> Issuer:
     return running
 
 
-def test_the_cases_cover_every_action() -> None:
+def test_the_test_cases_cover_every_action() -> None:
     assert {case.action.name for case in CASES} == EVERY_ACTION.keys()
 
 
@@ -47,7 +47,9 @@ def test_an_action_makes_the_expected_round_trips(issuer: Issuer, case: Case) ->
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_action_with_a_reference_and_its_retry_make_the_expected_round_trips(issuer: Issuer, case: Case) -> None:
+def test_an_action_with_a_reference_and_the_retry_of_that_action_make_the_expected_round_trips(
+    issuer: Issuer, case: Case
+) -> None:
     members = case.members(issuer) | {"request_reference_id": issuer.reference()}
     seen, answers = [], []
     for _ in range(2):

@@ -111,7 +111,7 @@ def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
 
 
 @pytest.mark.dynamodb
-def test_the_list_of_a_client_shows_its_events_and_calls_newest_first_without_revocations(causeway: Causeway) -> None:
+def test_the_list_of_a_client_contains_events_and_calls_newest_first_but_no_revocations(causeway: Causeway) -> None:
     mine, made = causeway.tpp.client_id, {}
     events = causeway.hub.delivery.client_events
     for kind in KINDS:
@@ -180,7 +180,7 @@ def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str
 
 @pytest.mark.parametrize("count", [100, 10_000])
 @pytest.mark.parametrize("deep", [False, True])
-def test_a_page_of_events_takes_the_same_number_of_calls_for_100_and_10_000_entries(
+def test_a_page_of_events_requires_the_same_number_of_calls_for_100_and_10_000_entries(
     causeway: Causeway, count: int, deep: bool
 ) -> None:
     now = causeway.clock.time()
@@ -221,7 +221,7 @@ def test_a_search_for_a_rare_match_stops_after_1000_entries_and_can_be_continued
 
 @pytest.mark.parametrize(("most", "reads"), [(LOOKED_THROUGH, 2), (FIRST, 1)])
 @pytest.mark.parametrize("search", [replace(ALL, state="due"), replace(ALL, type="consent.revoked")])
-def test_a_filter_without_a_match_takes_the_same_number_of_calls_for_2000_and_10_000_entries(
+def test_a_filter_without_a_match_makes_the_same_number_of_calls_for_2000_and_10_000_entries(
     causeway: Causeway, search: ClientSearch, most: int, reads: int
 ) -> None:
     now, made = causeway.clock.time(), []

@@ -14,7 +14,7 @@ DRAWN = 200
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event"])
-def test_notifications_have_the_specified_attempts_and_are_stored_for_30_days(kind: str) -> None:
+def test_notifications_have_the_specified_number_of_attempts_and_are_stored_for_30_days(kind: str) -> None:
     plan = PLANS[kind]
 
     assert plan.waits == RETRY_DELAYS
@@ -22,7 +22,7 @@ def test_notifications_have_the_specified_attempts_and_are_stored_for_30_days(ki
     assert plan.lifetime > 2 * sum(RETRY_DELAYS), "a receiver that asks for time at every attempt loses none"
 
 
-def test_relayed_calls_end_after_5_minutes_and_payments_have_one_retry() -> None:
+def test_a_relayed_call_ends_after_5_minutes_and_a_payment_is_retried_at_most_once() -> None:
     assert sum(PLANS["relay"].waits) <= PLANS["relay"].lifetime == 5 * MINUTE
     assert (PLANS["payment"].waits, PLANS["payment"].lifetime) == ((5,), 5 * MINUTE)
 
@@ -43,7 +43,7 @@ def test_the_jitter_changes_a_wait_by_at_most_20_percent(kind: str, slot: int) -
 
 
 @pytest.mark.parametrize("kind", PLANS)
-def test_the_last_attempt_is_not_retried_even_after_a_retry_after_response(kind: str) -> None:
+def test_the_last_attempt_is_not_retried_even_if_the_response_has_a_retry_after_header(kind: str) -> None:
     attempts = len(PLANS[kind].waits) + 1
 
     assert wait_after(PLANS[kind], attempts, None) is None
@@ -59,7 +59,7 @@ def test_retry_after_extends_a_wait_to_at_most_twice_the_planned_length(asked: i
     assert wait_after(PLANS["event"], 2, asked) == waited
 
 
-def test_every_retry_wait_takes_at_least_one_second() -> None:
+def test_the_wait_before_every_retry_is_at_least_one_second_long() -> None:
     assert min(postponement(PLANS["event"], 0, None) for _ in range(DRAWN)) >= 1
     assert min(wait_after(PLANS["relay"], 1, None) or 0 for _ in range(DRAWN)) >= 1
 

@@ -22,7 +22,7 @@ def posted(causeway: Causeway, answer: Reply | Exception) -> Any:
     return event_sender.post(causeway.hub.outbound, causeway.receiver.url, SECRETS, dispatch, NOW)
 
 
-def test_an_event_body_has_type_timestamp_and_every_member_with_a_value() -> None:
+def test_an_event_body_has_the_type_the_timestamp_and_every_member_with_a_value() -> None:
     text = event_sender.body("a.type", NOW, {"zero": 0, "none": None, "empty": "", "word": "Zoë", "no": False})
 
     assert list(jsontext.loads(text).items()) == [

@@ -49,7 +49,7 @@ def at_work(causeway: Causeway, worker: Worker) -> None:
     causeway.hub.delivery.__dict__["worker"] = worker
 
 
-def test_a_message_starts_an_attempt(causeway: Causeway, receiver: Receiver, recorded: str) -> None:
+def test_a_queue_message_starts_a_delivery_attempt(causeway: Causeway, receiver: Receiver, recorded: str) -> None:
     deliver(recorded)
 
     assert [dispatch.delivery.delivery_id for dispatch in receiver.got] == [recorded]

@@ -298,7 +298,7 @@ def test_a_bank_that_responds_after_20_seconds_does_not_slow_down_another_bank()
     assert min(beside.pace(GOOD)[:10]) >= 0.8 * sum(alone.pace(GOOD)[:10]) / 10
 
 
-def test_without_slots_a_slow_bank_occupies_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_bank_occupies_all_workers_if_calls_per_bank_are_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     with_slots = simulated(SECONDS, 60)
     monkeypatch.setattr(receiver_slots, "SLOTS", 1000)
     without = simulated(SECONDS, 60)
@@ -309,7 +309,7 @@ def test_without_slots_a_slow_bank_occupies_all_workers(monkeypatch: pytest.Monk
     assert without.most[SLOW] == POLLERS
 
 
-def test_a_slow_bank_receives_all_deliveries_as_fast_as_the_bank_responds() -> None:
+def test_a_slow_bank_receives_all_deliveries_at_the_rate_of_its_responses() -> None:
     simulation = simulated(SECONDS, 2400)
 
     assert simulation.taken(SLOW) == COUNT
@@ -328,7 +328,7 @@ def test_with_four_free_workers_unavailable_receivers_do_not_delay_an_available_
     assert all(simulation.most[name] == SLOTS for name in hanging)
 
 
-def test_unavailable_receivers_on_all_workers_delay_another_receiver_only_by_first_timeouts() -> None:
+def test_unavailable_receivers_on_all_workers_delay_an_available_receiver_by_one_timeout_only() -> None:
     hanging = {DEAD.format(number): 20.0 for number in range(3)}
     simulation = simulated(hanging | {GOOD: SECONDS[GOOD]}, 120, workers=SLOTS * len(hanging))
 
@@ -337,7 +337,7 @@ def test_unavailable_receivers_on_all_workers_delay_another_receiver_only_by_fir
     assert sum(simulation.pace(GOOD)[21:31]) >= 0.5 * 10 * SLOTS / SECONDS[GOOD]
 
 
-def test_a_burst_to_one_receiver_does_not_exceed_its_slots_with_100_workers() -> None:
+def test_100_workers_make_no_more_than_four_calls_at_a_time_to_one_receiver() -> None:
     simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
 
     assert (simulation.taken(GOOD), simulation.most[GOOD]) == (COUNT, SLOTS)
@@ -346,7 +346,7 @@ def test_a_burst_to_one_receiver_does_not_exceed_its_slots_with_100_workers() ->
 BACKLOG, FAST, OTHER = 10_000, "fast", "other"
 
 
-def test_a_backlog_of_one_receiver_drains_linearly_while_another_receives_its_event() -> None:
+def test_the_time_to_deliver_a_backlog_is_linear_and_other_receivers_are_not_delayed() -> None:
     short, long = (Simulation({FAST: 0.05, OTHER: 0.05}, POLLERS) for _ in range(2))
     for played, count in ((short, BACKLOG // 20), (long, BACKLOG)):
         played.record(count, FAST)

@@ -211,7 +211,7 @@ def test_the_next_sweep_queues_the_deliveries_that_the_previous_sweep_failed_to_
 
 
 @ALL
-def test_the_next_sweep_queues_deliveries_after_a_failed_message_count(
+def test_the_next_sweep_queues_deliveries_after_counting_the_queue_messages_failed(
     causeway: Causeway, recorded: str, fault: Make, kind: str
 ) -> None:
     with fault(kind), pytest.raises(AwsError):
@@ -261,7 +261,7 @@ def test_the_sweep_queues_the_deliveries_that_an_operator_resent(
 
 
 @ALL
-def test_an_exception_counts_as_an_attempt_when_the_dead_letter_queue_fails(
+def test_an_exception_counts_as_an_attempt_even_if_the_dead_letter_queue_fails(
     causeway: Causeway, receiver: Receiver, worker: Worker, recorded: str, kind: str
 ) -> None:
     receiver.failures = [RuntimeError("a defect")]

@@ -84,7 +84,7 @@ def test_the_delays_for_a_busy_receiver_increase_with_the_age_of_the_delivery(
     assert delays == [2, 15, 30, 45, 60, 75, 93]
 
 
-def test_payments_to_a_receiver_have_separate_slots(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_payments_to_a_receiver_have_separate_delivery_slots(causeway: Causeway, worker: Worker, name: str) -> None:
     fill(causeway, worker, name)
     payment = record_delivery(causeway, receiver=name, kind="payment")
 
@@ -96,7 +96,7 @@ def test_payments_to_a_receiver_have_separate_slots(causeway: Causeway, worker: 
     [[], [failure()], [failure(final=True)], [failure(not_made=True)], [ZeroDivisionError()]],
     ids=["delivered", "retried", "failed", "not made", "defect"],
 )
-def test_every_delivery_outcome_frees_the_slot(
+def test_every_outcome_of_a_delivery_attempt_frees_the_delivery_slot(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, failures: list[Exception]
 ) -> None:
     receiver.failures = list(failures)
@@ -108,7 +108,7 @@ def test_every_delivery_outcome_frees_the_slot(
 
 
 @pytest.mark.parametrize("final", [False, True])
-def test_the_slot_of_a_slow_attempt_remains_occupied_for_a_rest_period(
+def test_the_delivery_slot_of_a_slow_attempt_remains_occupied_for_a_rest_period(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, final: bool
 ) -> None:
     receiver.failures = [failure("no answer came in time", final=final)]
@@ -122,7 +122,7 @@ def test_the_slot_of_a_slow_attempt_remains_occupied_for_a_rest_period(
     assert free(causeway, name) == SLOTS
 
 
-def test_a_refused_connection_frees_the_slot_immediately(
+def test_a_refused_connection_frees_the_delivery_slot_immediately(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [failure("no connection could be made")]
@@ -131,7 +131,7 @@ def test_a_refused_connection_frees_the_slot_immediately(
     assert free(causeway, name) == SLOTS
 
 
-def test_a_recovered_receiver_has_all_its_slots_again(
+def test_all_delivery_slots_of_a_recovered_receiver_are_free_again(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str
 ) -> None:
     receiver.failures = [failure()] * SLOTS
@@ -148,7 +148,7 @@ def test_a_recovered_receiver_has_all_its_slots_again(
     assert free(causeway, name) == SLOTS
 
 
-def test_the_slot_of_a_terminated_worker_is_free_when_the_claim_expires(
+def test_the_delivery_slot_of_a_terminated_worker_is_free_when_the_claim_expires(
     causeway: Causeway, worker: Worker, name: str
 ) -> None:
     fill(causeway, worker, name)
@@ -161,14 +161,14 @@ def test_the_slot_of_a_terminated_worker_is_free_when_the_claim_expires(
 
 
 @pytest.mark.parametrize("now", [0, 1_772_000_000])
-def test_the_item_of_a_slot_expires_a_day_after_its_last_use(now: int) -> None:
+def test_the_stored_item_of_a_delivery_slot_expires_a_day_after_the_last_use(now: int) -> None:
     slot = Slot("bank#1#notices", 0)
 
     assert slot.take(now).set["expires_at"] == now + 86400
     assert slot.free(now + 60).set["expires_at"] == now + 60 + 86400
 
 
-def test_a_superseded_attempt_does_not_free_a_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_a_superseded_attempt_does_not_free_a_delivery_slot(causeway: Causeway, worker: Worker, name: str) -> None:
     slow = begin_attempt(worker, record_delivery(causeway, receiver=name))
     causeway.clock.advance(CLAIMED_SECONDS)
     begin_attempt(worker, slow.delivery.delivery_id)
@@ -178,7 +178,7 @@ def test_a_superseded_attempt_does_not_free_a_slot(causeway: Causeway, worker: W
     assert free(causeway, name) == before == SLOTS - 1
 
 
-def test_failing_an_expired_delivery_requires_no_slot(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_an_expired_delivery_fails_without_a_free_delivery_slot(causeway: Causeway, worker: Worker, name: str) -> None:
     late = record_delivery(causeway, "relay", receiver=name)
     causeway.clock.advance(3600)
     fill(causeway, worker, name)
@@ -195,7 +195,9 @@ def test_one_of_many_parallel_workers_claims_a_delivery(causeway: Causeway, work
     assert (causeway.delivery(recorded).attempts, free(causeway, name)) == (1, SLOTS - 1)
 
 
-def test_parallel_workers_never_take_more_slots_than_exist(causeway: Causeway, worker: Worker, name: str) -> None:
+def test_parallel_workers_never_claim_more_delivery_slots_than_exist(
+    causeway: Causeway, worker: Worker, name: str
+) -> None:
     workers = 16 if DYNAMODB_ENGINE else SLOTS + 2
     ids = [record_delivery(causeway, receiver=name) for _ in range(workers)]
     claims = contest([lambda each=each: worker.begin(each) for each in ids])  # type: ignore[misc]
@@ -206,7 +208,7 @@ def test_parallel_workers_never_take_more_slots_than_exist(causeway: Causeway, w
     assert all(causeway.delivery(each).state == "due" for each in ids)
 
 
-def test_a_worker_waits_briefly_for_a_slot_of_a_fast_receiver(
+def test_a_worker_waits_briefly_for_a_delivery_slot_of_a_fast_receiver(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = [begin_attempt(worker, record_delivery(causeway, receiver=name)) for _ in range(SLOTS)]
@@ -217,7 +219,7 @@ def test_a_worker_waits_briefly_for_a_slot_of_a_fast_receiver(
     assert (causeway.delivery(waiting).state, len(held)) == ("delivered", SLOTS - 1)
 
 
-def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
+def test_a_worker_does_not_wait_for_a_delivery_slot_of_a_slow_receiver(
     causeway: Causeway, worker: Worker, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(causeway, worker, name)
@@ -229,7 +231,7 @@ def test_a_worker_does_not_wait_for_a_slot_of_a_slow_receiver(
     assert causeway.delivery(waiting).attempts == 0
 
 
-def test_a_worker_does_not_wait_for_a_slot_in_its_rest_period(
+def test_a_worker_does_not_wait_for_a_delivery_slot_in_its_rest_period(
     causeway: Causeway, worker: Worker, receiver: Receiver, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure() for _ in range(SLOTS)]

@@ -140,7 +140,7 @@ def test_an_unsent_call_records_no_headers_and_an_unanswered_call_only_the_sent_
     assert record_headers(CapturedHeaders({"Accept": "application/json"})) == {"sent": {"accept": "application/json"}}
 
 
-def test_the_headers_of_all_attempts_take_less_than_200_kb() -> None:
+def test_the_recorded_headers_of_all_attempts_have_less_than_200_kb() -> None:
     harmless = dict.fromkeys(HARMLESS, "v" * 60000)
     others = {f"{number:03}{'n' * 60_000}": "a secret" for number in range(100)}
     attempts = [record_headers(CapturedHeaders(harmless | others, harmless | others)) for _ in range(HISTORY)]

@@ -64,7 +64,7 @@ def test_a_body_of_five_megabytes_is_read_unchanged(causeway: Causeway) -> None:
     assert opened(causeway, recorded) == text
 
 
-def test_parts_without_a_record_expire_and_are_not_listed_as_a_delivery(causeway: Causeway) -> None:
+def test_body_parts_without_a_record_expire_and_are_not_listed_as_a_delivery(causeway: Causeway) -> None:
     made = unrecorded_delivery(causeway, body="a" * 2 * PART_BYTES)
     (delivery_id,) = made.delivery_ids
 
@@ -92,7 +92,7 @@ def test_a_body_with_a_missing_part_raises_unsealable(causeway: Causeway, number
         opened(causeway, recorded)
 
 
-def test_a_part_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
+def test_a_body_part_that_was_read_with_the_record_is_not_read_again(causeway: Causeway) -> None:
     recorded = record_delivery(causeway, body="short")
     item, first = causeway.hub.store.batch_get([record_key(recorded), part_key(recorded, BODY)])
     assert item is not None

@@ -417,7 +417,7 @@ def test_a_deferred_attempt_waits_for_retry_after(
     assert causeway.delivery(recorded).due_at == causeway.clock.time() + 29
 
 
-def test_a_storage_failure_in_a_sender_is_not_counted_as_an_attempt_or_exception(
+def test_a_storage_failure_in_a_sender_is_counted_neither_as_an_attempt_nor_as_an_exception(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str
 ) -> None:
     receiver.failures = [StoreUnavailable("DynamoDB cannot be reached")]
@@ -507,7 +507,7 @@ def test_another_worker_sends_a_delivery_after_the_claim_of_a_terminated_worker_
     assert dispatch.delivery.request_id == delivery.request_id
 
 
-def test_a_delivery_fails_when_workers_terminated_in_all_its_attempts(
+def test_a_delivery_fails_if_a_worker_was_terminated_in_each_of_its_attempts(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -521,7 +521,7 @@ def test_a_delivery_fails_when_workers_terminated_in_all_its_attempts(
     assert causeway.delivery(recorded).state == "failed"
 
 
-def test_a_worker_crash_while_failing_a_delivery_does_not_mark_the_delivery_as_abandoned(
+def test_a_delivery_is_not_marked_as_abandoned_if_the_worker_crashes_during_its_expiry(
     causeway: Causeway, worker: Worker, receiver: Receiver
 ) -> None:
     recorded = record_delivery(causeway, "payment")
@@ -587,7 +587,7 @@ def test_a_superseded_attempt_does_not_replace_the_outcome_of_the_later_attempt(
 
 
 @pytest.mark.parametrize("ending", [[], [failure(final=True)]], ids=["delivered", "failed"])
-def test_a_superseded_attempt_logs_superseded_and_the_end_is_logged_once(
+def test_a_superseded_attempt_is_logged_as_superseded_and_the_outcome_is_logged_once(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, lines: Lines, ending: list[Exception]
 ) -> None:
     def overtake() -> None:
@@ -836,7 +836,7 @@ def busy(request: pytest.FixtureRequest) -> Busy:
     return error
 
 
-def test_an_outcome_is_written_without_freeing_a_contended_slot(
+def test_an_outcome_is_written_without_freeing_a_contended_delivery_slot(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = causeway.hub.store.transact
@@ -852,7 +852,7 @@ def test_an_outcome_is_written_without_freeing_a_contended_slot(
     assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
+def test_a_delivery_is_deferred_without_an_error_if_the_delivery_slots_are_contended(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = causeway.hub.store.transact
@@ -873,7 +873,7 @@ def test_a_delivery_with_contended_slots_is_deferred_without_an_error(
     assert causeway.delivery(recorded).state == "delivered"
 
 
-def test_a_retry_reads_the_free_slots_before_claiming_a_slot(
+def test_a_retried_claim_of_a_delivery_slot_first_reads_the_free_delivery_slots(
     causeway: Causeway, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     receiver.failures = [failure()]

@@ -28,7 +28,7 @@ def test_version_1_returns_the_balance_of_an_account_by_iban_or_id(one: SingleBa
     assert row["balance"] == Decimal("3354.63")
 
 
-def test_iban_and_account_id_must_name_the_same_account(one: SingleBank) -> None:
+def test_a_request_with_the_iban_and_the_account_id_of_different_accounts_is_rejected(one: SingleBank) -> None:
     given, whose, other = one.token(), one.account(), one.account(position=1)
     both = {"iban": whose.iban, "account_id": whose.account_id}
     assert one.ask("/account_balance", both, given) == one.ask("/account_balance", {"iban": whose.iban}, given)
@@ -42,7 +42,7 @@ def test_a_long_account_name_is_truncated_in_a_balance_record(one: SingleBank) -
     assert row["name"] == "Morgan Ceramics Busi"
 
 
-def test_version_2_returns_booked_available_and_opening_balances(two: SingleBank) -> None:
+def test_version_2_returns_the_booked_the_available_and_the_opening_balance(two: SingleBank) -> None:
     given, whose = two.token(), two.account()
     before = kinds(two, given, whose.account_id)
     assert set(before) == {"interimBooked", "interimAvailable", "openingBooked"}
@@ -85,7 +85,7 @@ def test_funds_in_another_currency_are_not_available(bank: SingleBank) -> None:
     assert has_funds(bank, bank.token(), "0.01", "USD") == {"funds_available": False}
 
 
-def test_an_account_with_several_currencies_has_one_iban(two: SingleBank) -> None:
+def test_the_accounts_of_a_customer_in_several_currencies_can_share_one_iban(two: SingleBank) -> None:
     given, sek = two.token(), two.account(position=1)
     for currency, expected in (("SEK", True), ("PLN", True), ("EUR", False)):
         amount = {"amount": "3000", "currency": currency}

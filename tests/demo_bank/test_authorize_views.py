@@ -88,7 +88,7 @@ def test_a_bank_without_credentials_returns_503(bank: SingleBank) -> None:
 # -- the whole way
 
 
-def test_an_approval_sends_the_consent_and_redirects_to_the_callback(bank: SingleBank) -> None:
+def test_an_approval_sends_the_consent_to_the_service_and_redirects_to_the_callback(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     reply = browser.confirm()
     assert (reply.status, reply.location) == (303, f"{CALLBACK}?code=the-code&state=xyz")
@@ -116,7 +116,7 @@ def test_the_consent_contains_only_the_chosen_accounts(one: SingleBank) -> None:
     assert body["account_ids"] == [offered[0], offered[2]]
 
 
-def test_account_scopes_require_a_chosen_account(bank: SingleBank) -> None:
+def test_a_consent_with_account_scopes_requires_a_chosen_account(bank: SingleBank) -> None:
     browser = bank.browser().arrive()
     browser.sign_in(customer(bank))
     page = browser.choose(0)
@@ -124,7 +124,7 @@ def test_account_scopes_require_a_chosen_account(bank: SingleBank) -> None:
     assert page.url.partition("?")[0].endswith("/choose")
 
 
-def test_payment_scopes_require_no_account(one: SingleBank) -> None:
+def test_a_consent_with_payment_scopes_requires_no_chosen_account(one: SingleBank) -> None:
     one.hub.scopes = ["payment.init"]
     browser = one.browser().arrive()
     browser.sign_in("ada")
@@ -188,7 +188,7 @@ def test_the_psu_can_refuse_on_every_page(bank: SingleBank, steps: int) -> None:
 # -- for how long
 
 
-def test_the_confirmation_page_shows_the_end_of_access(bank: SingleBank) -> None:
+def test_the_confirmation_page_shows_when_the_access_ends(bank: SingleBank) -> None:
     page = bank.browser().at_confirmation(customer(bank)).page
 
     assert "29 August 2026" in page.text

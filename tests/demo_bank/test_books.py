@@ -28,7 +28,7 @@ def days(made: TransactionRule, last: date) -> list[str]:
     return [f"{day:%m-%d}" for day in made.days(last)]
 
 
-def test_day_31_is_the_last_day_of_a_shorter_month() -> None:
+def test_a_rule_for_day_31_books_on_the_last_day_of_a_shorter_month() -> None:
     assert days(rule("month", 31), date(2026, 6, 30)) == ["01-31", "02-28", "03-31", "04-30", "05-31", "06-30"]
 
 
@@ -57,7 +57,7 @@ def test_a_daily_rule_books_from_its_first_to_its_last_day() -> None:
     assert days(rule("day"), date(2025, 12, 31)) == []
 
 
-def test_a_random_amount_depends_on_account_rule_and_day() -> None:
+def test_a_random_amount_depends_on_the_account_the_rule_and_the_day() -> None:
     wide = rule("day", lowest=-38_000, highest=-9_500)
     drawn = [wide.amount("61000001", 2, day) for day in wide.days(date(2026, 12, 31))]
     assert all(-38_000 <= amount <= -9_500 for amount in drawn)

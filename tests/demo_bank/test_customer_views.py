@@ -53,7 +53,7 @@ def test_the_front_page_identifies_the_bank_as_a_sandbox(bank: SingleBank) -> No
         assert bank.profile.title in page.text
 
 
-def test_each_bank_serves_immutable_styles_and_its_own_logo(bank: SingleBank) -> None:
+def test_each_bank_serves_immutable_style_sheets_and_its_own_logo(bank: SingleBank) -> None:
     name, page = bank.profile.name, bank.call("GET", bank.domain).text
     files = re.findall(r'(?:href|src)="([^"]+/static/([^."]+)\.[0-9a-f]{12}\.(css|svg))"', page)
     assert {(stem, kind) for _, stem, kind in files} == {
@@ -289,7 +289,7 @@ def test_a_customer_cannot_see_an_account_of_another_customer(bank: SingleBank) 
     assert "Sign in to see balances" in bank.browser().open(url).text
 
 
-def test_one_sign_in_gives_access_to_account_and_consent_pages(bank: SingleBank) -> None:
+def test_a_customer_who_signs_in_once_can_open_the_account_pages_and_the_consent_pages(bank: SingleBank) -> None:
     browser = signed_in_to_accounts(bank)
     assert "My consents" in browser.open(f"{bank.domain}/consents").text
     assert "Sign out" in browser.page.text

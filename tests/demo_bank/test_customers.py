@@ -38,7 +38,7 @@ def test_bank_one_has_british_accounts() -> None:
     assert {account.currency for account in accounts("one")} == {"GBP", "EUR", "USD"}
 
 
-def test_bank_two_has_cards_without_iban_and_currencies_with_a_shared_iban() -> None:
+def test_bank_two_has_card_accounts_without_an_iban_and_currency_accounts_with_a_shared_iban() -> None:
     found = accounts("two")
     assert {account.currency for account in found} == {"EUR", "SEK", "PLN"}
     assert any(account.iban is None and account.kind == "card" for account in found)

@@ -75,7 +75,7 @@ def test_loaded_customers_are_parsed_once_until_the_next_load(bank: SingleBank) 
     assert before["noor"].full_name == "Noor Haddad"
 
 
-def test_a_change_based_on_an_outdated_customer_list_is_rejected(bank: SingleBank) -> None:
+def test_a_customer_change_based_on_an_outdated_customer_list_is_rejected(bank: SingleBank) -> None:
     loading.load(bank, customer_file(customer("noor")))
     found = directory.read_loaded(bank.runtime)
     loading.load(bank, customer_file(customer("kenji", [account("61000009")])))

@@ -63,7 +63,7 @@ def test_a_payment_to_an_account_at_the_same_bank_is_credited(bank: SingleBank) 
     assert bank.reported_statuses() == bank.either([4], ["ACSP", "ACSC", "ACCC"])
 
 
-def test_a_bulk_payment_of_1000_payments_is_one_debit_with_one_status(bank: SingleBank) -> None:
+def test_a_bulk_payment_of_1000_payments_causes_one_debit_and_has_one_status(bank: SingleBank) -> None:
     name = bank.profile.name
     given, receiver = bank.token(), bank.account(OTHER[name])
     before = bank.balances(given)[0]
@@ -106,7 +106,7 @@ def test_the_second_of_two_simultaneous_payments_is_rejected_for_insufficient_fu
     assert bank.balances(given) == bank.sums(given)
 
 
-def test_a_double_click_makes_one_payment_and_redirects_to_the_same_callback(
+def test_a_double_click_executes_one_payment_and_both_responses_redirect_to_one_callback(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = bank.token()

@@ -191,7 +191,9 @@ def test_a_rate_limited_tpp_receives_a_retry_after_header(connected: Causeway, b
 
 @each_bank
 @pytest.mark.parametrize("fault", ["down", "silent"])
-def test_a_failing_bank_is_paused_without_affecting_other_banks(connected: Causeway, bank: str, fault: str) -> None:
+def test_calls_to_a_failing_bank_are_paused_without_affecting_other_banks(
+    connected: Causeway, bank: str, fault: str
+) -> None:
     bearer = bearer_of(connected, bank, fault)
     slow = bearer_of(connected, bank, "slow")
     others = [tokens(connected, other, state=other)["access_token"] for other in ("one", "two")]
@@ -232,7 +234,7 @@ def test_a_consent_can_be_revoked_despite_any_fault(connected: Causeway, bank: s
 
 
 @each_bank
-def test_a_customer_without_accounts_gets_an_empty_list_and_404_for_an_approved_account(
+def test_the_no_accounts_fault_returns_an_empty_account_list_and_404_for_an_approved_account(
     connected: Causeway, bank: str
 ) -> None:
     bearer = bearer_of(connected, bank, "no-accounts")

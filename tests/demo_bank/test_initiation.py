@@ -173,7 +173,7 @@ def test_a_card_account_is_rejected_as_debtor(two: SingleBank) -> None:
     assert two.webhook(SINGLE["two"], body, token=two.token()).status == 400
 
 
-def test_a_creditor_is_found_by_sort_code_and_account_number(one: SingleBank) -> None:
+def test_a_creditor_is_found_by_the_sort_code_and_the_account_number(one: SingleBank) -> None:
     receiver = one.account("bilal")
     body = one.single() | {"receiver_account_number": receiver.number, "receiver_sort_code": "040004"}
     del body["receiver_iban"]
@@ -184,7 +184,7 @@ def test_a_creditor_is_found_by_sort_code_and_account_number(one: SingleBank) ->
     assert one.balances(one.token("bilal"), receiver)[0] == before + PAID
 
 
-def test_funds_of_a_direct_payment_are_checked_after_the_customer_confirms(two: SingleBank) -> None:
+def test_the_funds_for_a_direct_payment_are_checked_after_the_customer_confirms(two: SingleBank) -> None:
     more = two.balances(two.token())[1] + Decimal("0.01")
     answer = two.ask(DIRECT["two"], two.single(str(more)), None)
     assert answer["status"] == "ACTC"

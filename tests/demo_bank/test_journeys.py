@@ -49,7 +49,7 @@ def test_concurrent_submissions_send_one_consent(bank: SingleBank) -> None:
     assert browser.open(refresh[1].replace("&amp;", "&")).location == done.location
 
 
-def test_reopening_a_finished_authorization_does_not_send_the_code_again(bank: SingleBank) -> None:
+def test_reopening_a_finished_authorization_does_not_send_the_authorization_code_again(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     address = browser.page.url
     location = browser.confirm().location
@@ -143,14 +143,14 @@ def test_an_authorization_expires_after_30_minutes(bank: SingleBank) -> None:
     assert "This session is over" in page.text
 
 
-def test_an_authorization_page_is_expired_if_the_bank_storage_key_was_lost(bank: SingleBank) -> None:
+def test_an_authorization_page_shows_that_the_session_is_over_if_the_storage_key_was_lost(bank: SingleBank) -> None:
     browser = bank.browser().at_confirmation(customer(bank))
     bank.secret[bank.profile.name]["storage_key"] = "cd" * 32
     bank.clock.advance(61)
     assert "This session is over" in browser.confirm().text
 
 
-def test_a_form_of_another_site_returns_403(bank: SingleBank) -> None:
+def test_a_form_submitted_from_another_site_returns_403(bank: SingleBank) -> None:
     for site in ("cross-site", "same-site"):
         reply = bank.call("POST", f"{bank.domain}/refuse", b"journey=x", {"sec-fetch-site": site})
         assert reply.status == 403

@@ -158,7 +158,7 @@ def test_after_a_year_the_opening_entry_includes_earlier_transactions(bank: Sing
     assert set(statement(bank, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
 
 
-def test_all_pages_of_a_statement_require_one_computation(
+def test_the_entries_of_a_statement_are_computed_only_once_a_day(
     bank: SingleBank, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed: list[str] = []
@@ -233,7 +233,9 @@ def test_a_payment_to_a_loaded_customer_is_credited(bank: SingleBank) -> None:
 
 @pytest.mark.parametrize("bank", ["two"], indirect=True)  # bank one has no scheme for these currencies
 @pytest.mark.parametrize(("currency", "amount", "left"), [("JPY", "1500", "248500"), ("KWD", "0.005", "3042.405")])
-def test_bank_two_pays_in_any_currency(bank: SingleBank, currency: str, amount: str, left: str) -> None:
+def test_a_customer_of_bank_two_can_pay_in_any_currency(
+    bank: SingleBank, currency: str, amount: str, left: str
+) -> None:
     own = next(each for each in accounts(bank) if each.currency == currency)
     given = bank.token("noor")
     body = bank.single(sender=False, payment_scheme="SWIFT", debtor_account={"iban": own.iban})
@@ -352,7 +354,7 @@ def test_a_confirmed_payment_of_a_deleted_customer_is_settled(bank: SingleBank) 
     assert received.booked[-1].counterparty == "A former customer"
 
 
-def test_deleting_a_customer_ends_their_session(bank: SingleBank) -> None:
+def test_deleting_a_customer_ends_the_session_of_that_customer(bank: SingleBank) -> None:
     browser = bank.browser()
     browser.open(f"{bank.domain}/my-accounts")
     browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
@@ -363,7 +365,7 @@ def test_deleting_a_customer_ends_their_session(bank: SingleBank) -> None:
 
 
 @pytest.mark.parametrize("change", ["deleted", "other accounts"])
-def test_deleting_a_customer_or_account_ends_the_authorization(bank: SingleBank, change: str) -> None:
+def test_deleting_a_customer_or_an_account_ends_the_authorization(bank: SingleBank, change: str) -> None:
     browser = bank.browser().at_confirmation("noor", accounts=1)
     if change == "deleted":
         loading.delete(bank, ["noor"])

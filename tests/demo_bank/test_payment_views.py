@@ -40,14 +40,14 @@ def policy(reply: Reply) -> dict[str, str]:
     return {name: value for name, _, value in directives}
 
 
-def test_the_confirmation_page_shows_amount_payee_reference_account_and_client(bank: SingleBank) -> None:
+def test_the_confirmation_page_shows_the_amount_payee_reference_account_and_client(bank: SingleBank) -> None:
     text = bank.at_confirmation(bank.initiate(reference="Rent <July>")).page.text
     for shown in ("12.50", "Zoë O&#39;Brien", "Rent &lt;July&gt;", bank.account().name, "Budget &lt;Friend&gt;"):
         assert shown in text
     assert "https://tpp.example" in text
 
 
-def test_the_confirmation_page_limits_form_targets_and_forbids_scripts(bank: SingleBank) -> None:
+def test_the_security_policy_of_the_confirmation_page_limits_form_targets_and_forbids_scripts(bank: SingleBank) -> None:
     page = bank.at_confirmation(bank.initiate()).page
     assert policy(page)["form-action"] == "'self' https://tpp.example"
     assert policy(page)["default-src"] == "'none'"
@@ -135,7 +135,7 @@ def test_a_payment_is_not_confirmed_without_the_form_token(bank: SingleBank) -> 
     assert bank.reported_statuses() == []
 
 
-def test_a_form_of_another_site_returns_403(bank: SingleBank) -> None:
+def test_a_form_submitted_from_another_site_returns_403(bank: SingleBank) -> None:
     body = f"payment={bank.initiate()['confirmation_url'].rpartition('/')[2]}".encode()
     headers = {"sec-fetch-site": "cross-site", "content-type": "application/x-www-form-urlencoded"}
     assert bank.call("POST", f"{bank.domain}/payment/refuse", body, headers).status == 403
@@ -229,7 +229,7 @@ def test_a_debtor_account_changed_during_the_confirmation_requires_a_new_confirm
     assert one.balances(given) == before
 
 
-def test_a_slow_service_does_not_delay_the_psu_and_receives_the_status_report_later(two: SingleBank) -> None:
+def test_a_status_report_to_a_slow_service_is_sent_later_without_delaying_the_psu(two: SingleBank) -> None:
     browser = two.at_confirmation(two.initiate(to=two.account(OTHER["two"]).iban))
     two.hub.answer_seconds = 3
     two.hub.timeouts.clear()

@@ -61,7 +61,7 @@ def test_a_second_bank_installation_changes_nothing(opened: Causeway) -> None:
     assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
 
 
-def test_lost_bank_credentials_are_replaced(opened: Causeway) -> None:
+def test_bank_credentials_that_were_lost_are_replaced(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.secrets.put(name, {"two": before["two"]})
@@ -73,7 +73,7 @@ def test_lost_bank_credentials_are_replaced(opened: Causeway) -> None:
     assert opened.hub.openbanking.banks.get("DEMOGB21").public_keys == (signatures.public_pem(key),)
 
 
-def test_registering_a_lost_bank_again_preserves_its_signing_key(opened: Causeway) -> None:
+def test_registering_a_removed_bank_again_preserves_the_signing_key_of_the_bank(opened: Causeway) -> None:
     name = opened.hub.settings.demo_banks_secret
     before = opened.hub.secrets.get(name)
     opened.hub.openbanking.banks.remove("DEMODEF1")
@@ -83,7 +83,7 @@ def test_registering_a_lost_bank_again_preserves_its_signing_key(opened: Causewa
     assert after["two"]["api_key"] != before["two"]["api_key"]
 
 
-def test_a_changed_service_address_changes_the_bank_domain(opened: Causeway) -> None:
+def test_a_change_of_the_service_address_changes_the_domain_of_the_banks(opened: Causeway) -> None:
     opened.hub.openbanking.banks.change("DEMOGB21", domain="http://127.0.0.1:9999/demo-bank/one")
     install(opened.hub, opened.hub.openbanking.banks)
     assert opened.hub.openbanking.banks.get("DEMOGB21").domain == f"{opened.hub.settings.public_url}/demo-bank/one"

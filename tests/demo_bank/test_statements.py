@@ -43,7 +43,7 @@ def test_every_listed_payment_can_be_read_by_its_id(one: SingleBank) -> None:
         assert one.ask("/account_payment", {"payment_id": row["id"]}, given)["payment"] == row
 
 
-def test_a_payment_record_contains_sender_and_receiver(one: SingleBank) -> None:
+def test_a_payment_record_contains_the_sender_and_the_receiver(one: SingleBank) -> None:
     given = one.token()
     back = one.pay(given, reference="Invoice 17", message_for_receiver="For the mended roof")
     payment = one.ask("/account_payment", {"payment_id": back["payment_id"]}, given)["payment"]
@@ -89,7 +89,7 @@ def test_the_creation_day_of_a_payment_is_constant(one: SingleBank) -> None:
 # -- both
 
 
-def test_a_creditor_account_is_listed_with_sort_code_and_account_number(bank: SingleBank) -> None:
+def test_a_creditor_account_is_listed_with_its_sort_code_and_account_number(bank: SingleBank) -> None:
     given, body = bank.token(), bank.single()
     if bank.profile.version == 1:
         del body["receiver_iban"]
@@ -163,7 +163,7 @@ def test_a_page_key_of_a_removed_payment_is_rejected(two: SingleBank) -> None:
 
 
 @pytest.mark.parametrize("status", ["booked", "pending"])
-def test_a_booking_status_filters_the_transactions(two: SingleBank, status: str) -> None:
+def test_transactions_are_filtered_by_the_requested_booking_status(two: SingleBank, status: str) -> None:
     given = two.token()
     back = two.pay(given, scheme="SCT")
     rows = transactions(two, given, booking_status=status)["transactions"]
@@ -185,7 +185,7 @@ def test_transactions_are_filtered_by_date_and_pending_transactions_count_as_tod
     assert transactions(two, given, date_to="2026-03-02")["transactions"]["pending"]
 
 
-def test_a_transaction_contains_debtor_and_creditor(two: SingleBank) -> None:
+def test_a_transaction_contains_the_debtor_and_the_creditor(two: SingleBank) -> None:
     given = two.token()
     back = two.pay(given)
     rows = transactions(two, given)["transactions"]["booked"]

@@ -39,7 +39,7 @@ def test_transaction_ids_are_unique_and_at_most_20_characters_long(account: Cust
 
 
 @each_account
-def test_the_balance_changes_each_day_by_the_bookings_of_the_day(account: CustomerAccount) -> None:
+def test_the_balance_changes_each_day_by_the_sum_of_the_bookings_of_that_day(account: CustomerAccount) -> None:
     yesterday = generate_statement(account, TODAY)
     for days in range(1, 75):
         today = TODAY + timedelta(days=days)

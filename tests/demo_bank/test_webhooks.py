@@ -93,7 +93,7 @@ def test_a_version_1_account_is_found_by_its_iban(one: SingleBank) -> None:
     assert one.webhook("/account", {"iban": "GB33BUKB20201555555555"}, token=token).status == 400
 
 
-def test_the_api_key_of_a_webhook_request_is_checked_first(bank: SingleBank) -> None:
+def test_the_api_key_of_a_webhook_request_is_checked_before_all_other_members(bank: SingleBank) -> None:
     token = approved(bank)
     missing = accounts(bank, token, x_api_key=None, x_request_id=None, x_signature=None)
     assert (missing.status, code_of(missing)) in ((401, 4201), (401, "AUTHENTICATION_REQUIRED"))
@@ -130,7 +130,7 @@ def test_the_public_keys_of_the_service_are_requested_once_a_minute(bank: Single
     assert bank.hub.keys_fetched == 2
 
 
-def test_cached_keys_are_valid_for_another_minute_after_a_failed_key_request(
+def test_cached_public_keys_are_used_for_another_minute_after_a_failed_key_request(
     bank: SingleBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = approved(bank)

@@ -33,7 +33,7 @@ def connected(causeway: Causeway) -> Iterator[Causeway]:
 
 
 @each_bank
-def test_an_approval_gives_the_tpp_access_only_to_the_chosen_accounts(connected: Causeway, bank: str) -> None:
+def test_an_approval_permits_the_tpp_to_access_only_the_chosen_accounts(connected: Causeway, bank: str) -> None:
     bearer = tokens(connected, bank)["access_token"]
     accounts = connected.tpp.call("GET", "/tpp/accounts", bearer=bearer)
     assert accounts.status == 200, accounts
@@ -52,7 +52,7 @@ def test_the_consent_at_the_service_lists_the_approved_accounts(connected: Cause
 
 
 @each_bank
-def test_a_psu_who_refuses_returns_to_the_tpp_with_the_reason(connected: Causeway, bank: str) -> None:
+def test_a_psu_who_refuses_a_consent_is_redirected_to_the_tpp_with_the_reason(connected: Causeway, bank: str) -> None:
     asked = authorize(connected, bank)
     psu = Psu(connected, bank)
     psu.arrive(asked["redirect_url"])
@@ -107,7 +107,9 @@ SETTLED = {"one": 4, "two": "ACSC"}
 
 
 @each_bank
-def test_a_confirmed_payment_is_confirmed_for_the_tpp_and_then_settled(connected: Causeway, bank: str) -> None:
+def test_the_tpp_reads_the_status_confirmed_and_later_settled_for_a_confirmed_payment(
+    connected: Causeway, bank: str
+) -> None:
     bearer = tokens(connected, bank, scopes=PAYMENT_SCOPES[bank], consent_type="one_time")["access_token"]
     started = connected.tpp.call("POST", "/tpp/payment_initiation", payment(connected, bank), bearer=bearer)
     assert started.status == 200, started

@@ -22,7 +22,7 @@ def manager(stack: dict[str, Any]) -> ProgrammeManager:
     return ProgrammeManager(stack)
 
 
-def test_50_identical_card_orders_create_one_card_and_get_the_same_response(manager: ProgrammeManager) -> None:
+def test_50_identical_card_orders_create_one_card_and_have_the_same_response(manager: ProgrammeManager) -> None:
     members = of_new_card(request_reference_id=str(uuid.uuid4()), **HOLDER_BLOCK)
 
     answers = [answer.json() for answer in at_once(MANY, lambda: manager.post("/api", "createCard", **members))]

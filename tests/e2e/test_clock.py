@@ -374,7 +374,7 @@ def hours_to_noon(own_stack: SeparateStack) -> int:
     return (12 - business_time(own_stack).hour) % 24 or 24
 
 
-def test_another_process_reads_the_advanced_business_time(own_stack: SeparateStack) -> None:
+def test_an_advance_of_the_clock_changes_the_business_time_of_other_processes(own_stack: SeparateStack) -> None:
     moved = own_stack.admin("clock", "advance", f"{hours_to_noon(own_stack)}h")
 
     shown = own_stack.admin("clock", "show")
@@ -420,7 +420,7 @@ def test_an_invalid_clock_advance_changes_nothing(
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_the_second_of_two_simultaneous_clock_advances_returns_409(own_stack: SeparateStack) -> None:
+def test_the_second_of_two_simultaneous_requests_to_advance_the_clock_returns_409(own_stack: SeparateStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
     answers = at_once(2, lambda: own_stack.move("P3D"))

@@ -16,7 +16,9 @@ def bank(operator: bootstrap.Hub, stack: dict[str, Any]) -> OwnBank:
     return OwnBank(operator, stack["base_url"])
 
 
-def test_50_parallel_consents_with_one_state_save_one_consent(tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub) -> None:
+def test_50_parallel_consent_requests_with_one_state_save_one_consent(
+    tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub
+) -> None:
     asked = tpp.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": ["account.list"]}).json()
 
     answers = at_once(50, lambda: bank.consent(asked["redirect_url"]))
@@ -27,7 +29,7 @@ def test_50_parallel_consents_with_one_state_save_one_consent(tpp: Tpp, bank: Ow
     assert len(saved) == 1
 
 
-def test_50_parallel_duplicate_requests_get_the_same_response(tpp: Tpp, bank: OwnBank) -> None:
+def test_50_parallel_duplicate_requests_have_the_same_response(tpp: Tpp, bank: OwnBank) -> None:
     asked = tpp.call("POST", "/tpp/authorize", {"bic": bank.bic, "scopes": ["account.list"]}).json()
     request_id = str(uuid.uuid4())
 
@@ -37,7 +39,7 @@ def test_50_parallel_duplicate_requests_get_the_same_response(tpp: Tpp, bank: Ow
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_parallel_revocations_with_one_request_id_end_one_consent(
+def test_parallel_revocations_with_one_request_id_revoke_one_consent(
     tpp: Tpp, bank: OwnBank, operator: bootstrap.Hub
 ) -> None:
     request, request_id = {"bic": bank.bic, "scopes": ["account.list"]}, str(uuid.uuid4())
@@ -51,7 +53,7 @@ def test_parallel_revocations_with_one_request_id_end_one_consent(
     assert sorted(saved) == ["authorised"] * 19 + ["revoked"]
 
 
-def test_50_parallel_authorizations_with_one_state_store_one_authorization(tpp: Tpp, bank: OwnBank) -> None:
+def test_50_parallel_authorization_requests_with_one_state_store_one_authorization(tpp: Tpp, bank: OwnBank) -> None:
     request = {"bic": bank.bic, "scopes": ["account.list"], "state": uuid.uuid4().hex}
 
     answers = at_once(50, lambda: tpp.call("POST", "/tpp/authorize", request))

@@ -15,7 +15,7 @@ from tests.e2e.parties import Tpp
 pytestmark = pytest.mark.e2e
 
 
-def test_both_fault_banks_are_listed_with_the_other_banks(stack: dict[str, Any], tpp: Tpp) -> None:
+def test_the_bank_list_contains_the_two_fault_banks(stack: dict[str, Any], tpp: Tpp) -> None:
     listed = {bank["bic"] for bank in tpp.call("GET", "/tpp/banks").json()["banks"]}
     assert listed >= {profile.bic for profile in PROFILES}
 
@@ -25,7 +25,7 @@ def test_the_slow_fault_delays_a_valid_response(read_fault: ReadFault) -> None:
     assert found["answer"].status_code == 200
 
 
-def test_the_down_fault_returns_the_bank_unavailable_code(read_fault: ReadFault) -> None:
+def test_the_down_fault_returns_the_error_code_for_an_unavailable_bank(read_fault: ReadFault) -> None:
     version, found = read_fault("down")
     assert details(found["answer"]).startswith({1: "5103: ", 2: "OUT_OF_SERVICE: "}[version])
 
@@ -59,6 +59,6 @@ def test_the_fault_named_many_returns_many_accounts_and_full_pages(read_fault: R
     assert len(page["payments"] if "payments" in page else page["transactions"]["booked"]) == 100
 
 
-def test_the_fault_named_refuses_payments_returns_the_refused_code(read_fault: ReadFault) -> None:
+def test_the_fault_named_refuses_payments_returns_the_error_code_for_a_refused_payment(read_fault: ReadFault) -> None:
     version, found = read_fault("refuses-payments")
     assert details(found["answer"]).startswith({1: "5102: ", 2: "PAYMENT_REFUSED: "}[version])

@@ -34,7 +34,7 @@ def tables(operator: bootstrap.Hub) -> list[str]:
     return [name.removeprefix(prefix) for name in names]
 
 
-def test_the_tour_completes_all_steps_at_both_banks_and_in_the_card_api(
+def test_the_tour_completes_all_steps_at_the_two_banks_and_in_the_card_api(
     stack: dict[str, Any], operator: bootstrap.Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = {client.client_id for client in operator.openbanking.clients.all()}
@@ -118,7 +118,7 @@ def test_a_consent_revocation_by_the_tpp_is_delivered_to_the_bank(
     wait_for(look, "the bank was not told")
 
 
-def test_one_of_50_parallel_code_redemptions_succeeds_and_the_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
+def test_one_of_50_parallel_exchanges_of_a_code_succeeds_and_the_tokens_are_revoked(tpp: Tpp, journey: Journey) -> None:
     answers = at_once(50, lambda: tpp.redeem(journey.code))
 
     good = [answer for answer in answers if answer.status_code == 200]

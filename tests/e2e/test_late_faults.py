@@ -10,12 +10,12 @@ from tests.kit.time import wait_for
 pytestmark = pytest.mark.e2e
 
 
-def test_a_call_to_a_bank_with_the_silent_fault_times_out(read_fault: ReadFault) -> None:
+def test_a_call_to_a_bank_with_the_fault_named_silent_times_out(read_fault: ReadFault) -> None:
     _, found = read_fault("silent")
     assert details(found["answer"]) == "no answer came in time"
 
 
-def test_the_fault_named_stays_pending_leaves_a_payment_pending_after_20_seconds(
+def test_a_payment_with_the_fault_stays_pending_is_still_pending_after_20_seconds(
     read_fault: ReadFault, operator: bootstrap.Hub
 ) -> None:
     version, found = read_fault("payment-stays-pending")
@@ -25,7 +25,7 @@ def test_the_fault_named_stays_pending_leaves_a_payment_pending_after_20_seconds
     assert (found["back"]["status"], found["first"], found["status"]()) == (str(pending), pending, pending)
 
 
-def test_the_fault_named_rejected_later_rejects_a_confirmed_payment(
+def test_the_fault_named_rejected_later_causes_the_rejection_of_a_confirmed_payment(
     read_fault: ReadFault, operator: bootstrap.Hub
 ) -> None:
     version, found = read_fault("payment-rejected-later")

@@ -106,7 +106,7 @@ def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: 
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_50_equal_payments_with_one_idempotency_key_reach_the_bank_once(
+def test_one_of_50_equal_payments_with_one_idempotency_key_is_sent_to_the_bank(
     tpp: Tpp, bank: PayingBank, consent_type: str
 ) -> None:
     payer, key = Payer(tpp, bank, consent_type), uuid.uuid4().hex
@@ -124,7 +124,7 @@ def test_50_equal_payments_with_one_idempotency_key_reach_the_bank_once(
     assert len(bank.received) == 1
 
 
-def test_50_payments_with_different_keys_use_a_one_time_consent_once(
+def test_50_payments_with_different_idempotency_keys_use_a_one_time_consent_once(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")
@@ -137,7 +137,7 @@ def test_50_payments_with_different_keys_use_a_one_time_consent_once(
     assert payer.pay().status_code == 401
 
 
-def test_a_payment_at_an_unreachable_bank_does_not_spend_the_one_time_consent(
+def test_a_one_time_consent_is_still_valid_after_a_payment_at_an_unreachable_bank(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer, key = Payer(tpp, closed_bank, "one_time"), uuid.uuid4().hex
@@ -154,7 +154,7 @@ def test_a_payment_at_an_unreachable_bank_does_not_spend_the_one_time_consent(
     assert len(closed_bank.received) == 1
 
 
-def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_one_time_consent(
+def test_a_one_time_consent_is_still_valid_after_parallel_payments_at_an_unreachable_bank(
     tpp: Tpp, closed_bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, closed_bank, "one_time")
@@ -167,7 +167,7 @@ def test_parallel_payments_at_an_unreachable_bank_do_not_spend_the_one_time_cons
     assert payer.pay().status_code == 200
 
 
-def test_a_payment_without_a_bank_response_spends_the_one_time_consent(
+def test_a_one_time_consent_is_used_up_after_a_payment_without_a_bank_response(
     tpp: Tpp, bank: PayingBank, operator: bootstrap.Hub
 ) -> None:
     payer = Payer(tpp, bank, "one_time")

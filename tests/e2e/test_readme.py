@@ -26,7 +26,7 @@ def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> 
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_documented_commands_read_accounts_with_a_browser_token(
+def test_the_documented_commands_read_accounts_with_a_token_issued_in_the_browser(
     stack: dict[str, Any], tpp: Tpp, journey: Journey, tmp_path: Path
 ) -> None:
     access_token = tpp.redeem(journey.code).json()["access_token"]
@@ -37,7 +37,7 @@ def test_the_documented_commands_read_accounts_with_a_browser_token(
     assert accounts["accounts"]
 
 
-def test_the_documented_card_call_creates_only_one_card_when_retried(stack: dict[str, Any], tmp_path: Path) -> None:
+def test_the_documented_card_request_and_its_retry_create_only_one_card(stack: dict[str, Any], tmp_path: Path) -> None:
     (first,), (second,) = (play(stack, tmp_path, CARD) for _ in range(2))
 
     assert first["data"]["card_id"] == second["data"]["card_id"]

@@ -110,7 +110,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
         list(client.consent(renewed).accounts())
 
 
-def test_lost_responses_cause_neither_lost_nor_duplicate_sdk_calls(
+def test_sdk_calls_are_neither_lost_nor_duplicated_after_lost_responses(
     stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
 ) -> None:
     with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:

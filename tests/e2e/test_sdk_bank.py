@@ -95,7 +95,7 @@ def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
     return sdk.is_paid(consent.payment_status(payment_id))
 
 
-def test_network_faults_cause_neither_lost_nor_duplicate_bank_actions(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_bank_actions_are_neither_lost_nor_duplicated_after_network_faults(bank: Bank, tpp: sdk.Tpp) -> None:
     accepted, booked = Counter(bank.books("accepted")), Counter(bank.books("booked"))
     bank.calls.plan = each_in_turn(FATES, attempts=2)
     consent = consent_at(bank, tpp)
@@ -137,7 +137,7 @@ def test_network_faults_cause_neither_lost_nor_duplicate_bank_actions(bank: Bank
     assert {fate for _, fate in bank.webhooks.seen} == set(FATES)
 
 
-def test_each_hub_call_of_a_bank_takes_effect_once_despite_each_network_fault(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_each_call_of_a_bank_to_the_hub_is_executed_once_despite_each_network_fault(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     payments = [consent.pay(order_of(bank)).payment_id for _ in AT_ONCE]
     asked = [tpp.authorize(bic=bank.bic, scopes=SCOPES[bank.version]).redirect_url for _ in AT_ONCE]
@@ -223,7 +223,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
         consent.pay_bulk(bulk_of(single, IBANS[bank.version]), **named)
 
 
-def test_a_consent_revoked_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_that_the_psu_revokes_at_the_bank_is_revoked_at_the_hub(bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(bank, tpp)
     bank.calls.plan = lambda path, attempts: "pass" if attempts else "lose"
 
@@ -237,7 +237,7 @@ def test_a_consent_revoked_by_the_psu_at_the_bank_ends_at_the_hub(bank: Bank, tp
         read(consent)
 
 
-def test_a_consent_ended_by_the_tpp_ends_at_the_bank_despite_a_lost_response(bank: Bank, revoked: str) -> None:
+def test_a_consent_that_the_tpp_ends_is_revoked_at_the_bank_despite_a_lost_response(bank: Bank, revoked: str) -> None:
     def is_delivered() -> bool:
         fates = [fate for path, fate in bank.webhooks.seen if path == "/revoke_token"]
         return (fates[0], fates[-1]) == ("lose", "pass")
@@ -249,7 +249,7 @@ def test_a_consent_ended_by_the_tpp_ends_at_the_bank_despite_a_lost_response(ban
 # -- a process that is killed
 
 
-def test_a_payment_is_booked_once_and_reported_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_payment_is_booked_once_and_reported_even_if_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent, paid = consent_at(own_bank, tpp), []
     for step in ("booked", "add-call", "delete-call"):
         answer = consent.pay(order_of(own_bank))
@@ -266,7 +266,7 @@ def test_a_payment_is_booked_once_and_reported_despite_a_killed_process(own_bank
     assert Counter(data.payment_id for data in events_of(tpp, "payment.status_changed")) == Counter(paid)
 
 
-def test_a_payment_order_is_accepted_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_payment_order_is_accepted_once_even_if_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
     consent = consent_at(own_bank, tpp)
     for step in ("add-order", "accepted", "add-payment", "replace-order"):
         own_bank.die_at(step)
@@ -284,7 +284,9 @@ def test_a_payment_order_is_accepted_once_despite_a_killed_process(own_bank: Ban
     assert own_bank.books("booked") == []
 
 
-def test_reports_to_an_unreachable_hub_are_sent_later_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_reports_to_an_unreachable_hub_are_sent_later_even_if_the_process_is_killed(
+    own_bank: Bank, tpp: sdk.Tpp
+) -> None:
     consent = consent_at(own_bank, tpp)
     paid = [consent.pay(order_of(own_bank)) for _ in range(3)]
     own_bank.calls.plan = lambda path, attempts: "drop" if path.endswith("/payments/status") else "pass"
@@ -304,7 +306,7 @@ def reported(tpp: sdk.Tpp) -> list[str]:
     return [data.payment_id for data in events_of(tpp, "payment.status_changed")]
 
 
-def test_a_consent_is_saved_once_despite_a_killed_process(own_bank: Bank, tpp: sdk.Tpp) -> None:
+def test_a_consent_is_saved_once_even_if_the_process_is_killed(own_bank: Bank, tpp: sdk.Tpp) -> None:
     for step in ("add-page", "replace-page", "add-consent"):
         asked = tpp.authorize(bic=own_bank.bic, scopes=SCOPES[own_bank.version])
         page = "" if step == "add-page" else own_bank.open(asked.redirect_url)

@@ -192,7 +192,7 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
 # -- keys
 
 
-def test_banks_work_during_a_rotation_of_the_hub_key_and_of_the_bank_keys(
+def test_calls_between_hub_and_banks_succeed_during_rotations_of_the_hub_key_and_the_bank_keys(
     own_stack: SeparateStack, banks: list[DurableBank], tpp: sdk.Tpp
 ) -> None:
     consents = [consent_at(bank, tpp) for bank in banks]

@@ -156,7 +156,7 @@ def test_a_fault_of_the_bank_raises_the_expected_error_with_advice(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_read_fails_and_a_payment_has_an_unknown_outcome_at_a_silent_bank(
+def test_at_an_unresponsive_bank_a_read_fails_and_the_outcome_of_a_payment_is_unknown(
     silent_bank_checks: Mapping[int, Future[None]], version: int
 ) -> None:
     silent_bank_checks[version].result()

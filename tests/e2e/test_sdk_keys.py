@@ -76,7 +76,7 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_a_client_with_keys_gets_a_consent_reads_accounts_pays_and_refreshes_tokens(
+def test_a_client_with_keys_obtains_a_consent_reads_accounts_pays_and_refreshes_tokens(
     operator: bootstrap.Hub,
     stack: dict[str, Any],
     bank: dict[str, Any],
@@ -222,7 +222,7 @@ def test_the_keys_of_the_readme_example_are_accepted(
         assert list(consent_of(tpp, stack, bank).accounts())
 
 
-def test_the_asynchronous_client_supports_keys(
+def test_the_asynchronous_sdk_client_supports_client_keys(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
     client_id, key = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"]), sdk.DpopKey.generate()

@@ -122,7 +122,7 @@ def test_a_killed_listener_duplicates_at_most_one_event_and_loses_none(poller: P
     assert len(receiver.ids) - len(ids) <= kills
 
 
-def test_an_interrupted_listener_awaits_the_response_and_the_next_run_duplicates_nothing(poller: Poller) -> None:
+def test_an_interrupted_listener_awaits_the_response_and_the_next_run_repeats_no_event(poller: Poller) -> None:
     ids = poller.cause(3)
 
     def behaviour(event_id: str) -> int:
@@ -169,7 +169,7 @@ def test_only_the_selected_event_types_are_forwarded(stack: dict[str, Any], poll
         assert [event["type"] for event in receiver.verified(process.secret)] == ["test"]
 
 
-def test_a_receiver_gets_all_events_after_an_outage_and_a_failed_response(poller: Poller) -> None:
+def test_a_receiver_receives_all_events_after_an_outage_and_a_failed_response(poller: Poller) -> None:
     with receiving() as receiver:
         port = receiver.server_port
     ids, url = poller.cause(2), f"http://127.0.0.1:{port}/events"

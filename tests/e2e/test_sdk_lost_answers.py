@@ -106,7 +106,7 @@ def test_a_pushed_authorization_with_a_lost_response_creates_one_consent(
 
 
 @pytest.mark.parametrize("fate", ["drop", "unavailable"])
-def test_an_authorization_code_in_a_lost_request_is_sent_again(
+def test_an_authorization_code_is_sent_again_if_the_token_request_was_lost(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     damage(network, "/tpp/token", fate)
@@ -119,7 +119,7 @@ def test_an_authorization_code_in_a_lost_request_is_sent_again(
 
 
 @pytest.mark.parametrize("fate", [*LOST, "twice"])
-def test_a_lost_token_response_ends_the_consent_once_at_the_hub_and_at_the_bank(
+def test_a_lost_token_response_revokes_the_consent_once_at_the_hub_and_at_the_bank(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     scopes, before = SCOPES[paying.version], len(paying.ended)
@@ -200,7 +200,7 @@ def test_a_payment_with_a_late_response_reaches_the_bank_once(
 
 
 @pytest.mark.parametrize("fate", LOSSES)
-def test_the_end_of_a_consent_reaches_the_bank_once_despite_a_lost_response(
+def test_the_revocation_of_a_consent_is_sent_to_the_bank_once_despite_a_lost_response(
     tpp: sdk.Tpp, network: LossyProxy, paying: PayingBank, fate: Fate
 ) -> None:
     consent, before = payer_at(paying, tpp), len(paying.ended)

@@ -27,7 +27,7 @@ def test_the_example_tpp_has_at_most_25_lines() -> None:
     assert len(PROGRAM.strip().splitlines()) <= LINES
 
 
-def test_the_example_tpp_gets_a_consent_reads_accounts_and_pays(
+def test_the_example_tpp_obtains_a_consent_reads_accounts_and_pays(
     stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path
 ) -> None:
     made = operator.openbanking.clients.create(owner="readme@example.com", title="README", secret=True)

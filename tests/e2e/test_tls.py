@@ -65,7 +65,7 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
     assert run_admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
 
 
-def test_a_bank_with_a_registered_certificate_is_rejected_without_the_certificate(
+def test_a_call_of_a_bank_without_its_registered_certificate_is_rejected(
     tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
     asked = ("--bank", "--common-name", "api.bank.example", "--out", str(place))

@@ -59,7 +59,7 @@ def test_10_parallel_form_submissions_create_one_client(
     assert len(operator.openbanking.clients.all(email)) == 1
 
 
-def test_10_parallel_loads_of_a_callback_redeem_the_code_once(
+def test_10_parallel_requests_of_a_callback_exchange_the_authorization_code_once(
     window: WebBrowser, email: str, operator: bootstrap.Hub, stack: dict[str, Any]
 ) -> None:
     window.session.cookies.set("causeway_session", operator.website.sessions.begin(ensure_user(operator, email)).cookie)

@@ -39,7 +39,7 @@ def trusts(bundle: CaBundle, authority: Authority) -> bool:
     return True
 
 
-def test_a_change_of_the_ca_bundle_takes_effect_within_a_minute(clock: ManualClock, file: Path) -> None:
+def test_a_changed_ca_bundle_is_used_within_a_minute(clock: ManualClock, file: Path) -> None:
     bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
     assert trusts(bundle, FIRST)
 
@@ -86,7 +86,9 @@ def test_a_ca_bundle_is_read_from_s3(clock: ManualClock) -> None:
     assert trusts(CaBundle("TPP_CA_BUNDLE", "s3://causeway-dev-truststore-1/tpp/cas.pem", clock), FIRST)
 
 
-def test_tpp_and_bank_ca_bundles_are_separate_and_empty_without_a_setting(clock: ManualClock, file: Path) -> None:
+def test_the_ca_bundles_for_tpps_and_banks_are_separate_and_empty_without_a_setting(
+    clock: ManualClock, file: Path
+) -> None:
     (file.parent / "banks.pem").write_text(SECOND.pem)
     bundles = {"TPP_CA_BUNDLE": str(file), "BANK_CA_BUNDLE": str(file.parent / "banks.pem")}
     shared, without = (Infrastructure(Settings.from_environment(each), clock) for each in (bundles, {}))

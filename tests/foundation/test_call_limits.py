@@ -91,7 +91,7 @@ def test_callers_have_separate_rate_limits(limits: CallLimits) -> None:
     assert admitted(limits, "b", 5, 10) == 5
 
 
-def test_a_lower_rate_limit_takes_effect_with_the_next_call(limits: CallLimits, clock: ManualClock) -> None:
+def test_a_lower_rate_limit_applies_to_the_next_call(limits: CallLimits, clock: ManualClock) -> None:
     admitted(limits, "a", 60, 30)  # half a minute's calls
 
     assert admitted(limits, "a", 2, 2) == 1

@@ -39,7 +39,7 @@ def test_a_request_without_a_time_limit_never_expires() -> None:
     assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
-def test_a_request_time_limit_expires_after_the_seconds_and_applies_only_in_the_block(clock: ManualClock) -> None:
+def test_a_request_time_limit_expires_after_its_seconds_and_applies_only_in_its_code_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
         assert context.seconds_left() == pytest.approx(0.5)
@@ -54,7 +54,7 @@ def test_the_earlier_of_two_time_limits_applies(clock: ManualClock, outer: float
         assert context.seconds_left() == 2
 
 
-def test_the_leave_time_function_extends_a_passed_deadline_to_record_an_effect(clock: ManualClock) -> None:
+def test_the_leave_time_function_extends_a_passed_deadline_by_three_seconds(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
         clock.advance(6)
         context.leave_time(clock.monotonic)
@@ -73,7 +73,7 @@ def test_the_leave_time_function_sets_no_limit_without_an_existing_limit(clock: 
     assert not context.is_limited()
 
 
-def test_log_members_bound_within_a_time_limit_block_stay_bound_afterwards(clock: ManualClock) -> None:
+def test_log_members_bound_in_the_code_block_of_a_time_limit_remain_bound_after_the_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         context.bind(consent_id="1")
     assert context.current().log_members["consent_id"] == "1"
@@ -127,7 +127,7 @@ def test_an_aws_call_timeout_is_at_most_the_remaining_time(
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(60, (2, 6)), (1.5, (1.5, 1.5))])
-def test_an_aws_call_timeout_is_the_service_timeout_or_the_remaining_time(
+def test_an_aws_call_timeout_is_the_shorter_of_the_service_timeout_and_the_remaining_time(
     left: float, seconds: tuple[float, float], clock: ManualClock
 ) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + left):
@@ -228,7 +228,7 @@ def test_the_store_starts_no_call_after_the_time_limit(clock: ManualClock) -> No
 # -- what a request waits for
 
 
-def test_generating_an_identifier_after_the_time_limit_raises_never_sent(clock: ManualClock) -> None:
+def test_generating_an_identifier_after_the_time_limit_raises_the_never_sent_exception(clock: ManualClock) -> None:
     sequences = Sequences(Store(Client(clock, 0), "any"))
 
     with sequences._lock:
@@ -237,7 +237,7 @@ def test_generating_an_identifier_after_the_time_limit_raises_never_sent(clock: 
         assert sequences.spare("authorization") >= SPARE
 
 
-def test_a_spare_identifier_is_taken_from_the_reserved_block_or_has_11_digits(clock: ManualClock) -> None:
+def test_a_spare_identifier_has_11_digits_if_no_reserved_identifier_is_left(clock: ManualClock) -> None:
     slow = Client(clock, 0)
     sequences = Sequences(Store(slow, "any"))
     sequences.left["authorization"] = range(7, 8)

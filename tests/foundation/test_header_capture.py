@@ -98,7 +98,7 @@ def test_the_beginning_of_a_response_body_is_recorded() -> None:
     assert exchange.beginning == replies[0] != b""
 
 
-def test_the_headers_of_the_second_attempt_of_a_retried_call_are_recorded() -> None:
+def test_the_recorded_headers_of_a_retried_call_are_the_headers_of_the_second_attempt() -> None:
     with socket_server(once(half_an_answer)) as server:
         exchange = looked_on(lambda: post(server.url, repeat=True))
 

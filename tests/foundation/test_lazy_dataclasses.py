@@ -106,7 +106,9 @@ def test_lazy_dataclass_instances_without_eq_are_compared_by_identity(dataclass:
 
 @each_way
 @pytest.mark.parametrize("options", [{"frozen": frozen, "slots": slots} for frozen in (0, 1) for slots in (0, 1)])
-def test_a_lazy_dataclass_subclass_adds_fields_and_keeps_explicit_methods(dataclass: Decorator, options: Any) -> None:
+def test_a_lazy_dataclass_subclass_adds_fields_and_preserves_explicit_methods(
+    dataclass: Decorator, options: Any
+) -> None:
     @dataclass(**options)
     class Base:
         a: int

@@ -56,7 +56,7 @@ def test_requests_in_parallel_threads_log_separate_request_ids(lines: Lines) -> 
     assert all(line["request_id"] == line["number"] for line in lines.all())
 
 
-def test_a_line_break_in_a_logged_value_stays_in_one_log_line(lines: Lines) -> None:
+def test_a_logged_value_with_a_line_break_is_written_in_one_log_line(lines: Lines) -> None:
     log.info("event", value='a\nb"}\r{')
 
     (line,) = lines.all()

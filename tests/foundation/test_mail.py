@@ -36,7 +36,7 @@ def ses(monkeypatch: pytest.MonkeyPatch) -> Ses:
     return made
 
 
-def test_ses_gets_the_mail_as_plain_text(ses: Ses) -> None:
+def test_ses_receives_the_mail_as_plain_text(ses: Ses) -> None:
     SesMailer("causeway@example.com").send(MAIL, "0f")
 
     (asked,) = ses.asked

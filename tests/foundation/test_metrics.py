@@ -36,7 +36,7 @@ def check(line: dict[str, Any]) -> None:
         assert all(isinstance(value, int | float) for value in line[metric["Name"]])
 
 
-def test_metrics_are_one_emf_line_with_every_metric_and_dimension(capsys: Captured) -> None:
+def test_metrics_are_written_as_one_emf_line_with_every_metric_and_dimension(capsys: Captured) -> None:
     Metrics("dev").write(
         {"Calls": 3, "Answered": 2}, {"BankTime": [250.0004, 1.5]}, at=MOMENT, Bank="ALPHGB21", Service="AISP"
     )

@@ -65,7 +65,9 @@ def test_the_real_clock_of_an_immovable_clock_is_the_clock_itself() -> None:
     assert clock.offset_seconds == 0
 
 
-def test_a_clock_move_takes_effect_in_other_processes_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
+def test_a_clock_move_changes_the_business_time_of_other_processes_within_a_second(
+    real: ManualClock, offset: ClockOffset
+) -> None:
     clock = MovedClock(real, offset.read)
     before = clock.time()
     move(offset, DAY)

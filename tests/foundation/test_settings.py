@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 DEV = {"STAGE": "dev", "PUBLIC_URL": "https://causeway.example.com"}
 
 
-def test_an_empty_environment_results_in_the_settings_of_the_local_stage() -> None:
+def test_the_settings_without_environment_variables_are_the_settings_of_the_local_stage() -> None:
     settings = Settings.from_environment({})
 
     assert settings == Settings(
@@ -36,7 +36,7 @@ def test_an_empty_environment_results_in_the_settings_of_the_local_stage() -> No
 
 
 @pytest.mark.parametrize("stage", [{}, {"STAGE": ""}, {"STAGE": "local"}])
-def test_lambda_requires_a_deployed_stage(stage: dict[str, str]) -> None:
+def test_a_lambda_function_requires_the_setting_of_a_deployed_stage(stage: dict[str, str]) -> None:
     with pytest.raises(InvalidSetting) as caught:
         Settings.from_environment({"AWS_LAMBDA_FUNCTION_NAME": "causeway-dev", **stage})
 
@@ -118,7 +118,7 @@ def test_only_production_confirms_email_addresses() -> None:
     assert confirming == [False, False, True]
 
 
-def test_names_of_the_key_and_secrets_start_with_the_prefix_setting() -> None:
+def test_the_names_of_the_key_and_the_secrets_start_with_the_prefix_setting() -> None:
     settings = Settings.from_environment(DEV)
 
     assert settings.prefix == "causeway-dev"
@@ -200,7 +200,7 @@ def test_invalid_settings_of_a_deployed_stage_are_rejected_with_the_reason(
         Settings.from_environment({**DEV, **variables})
 
 
-def test_mtls_url_may_equal_public_url_in_the_local_stage() -> None:
+def test_the_mtls_url_can_equal_the_public_url_in_the_local_stage() -> None:
     url = "https://127.0.0.1:8000"
     settings = Settings.from_environment({"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": ".local/tls/ca.pem"})
 
@@ -208,7 +208,7 @@ def test_mtls_url_may_equal_public_url_in_the_local_stage() -> None:
     assert not settings.requires_https, "the next run may be without TLS"
 
 
-def test_authorization_codes_expire_after_ten_minutes_locally_or_one_minute_elsewhere() -> None:
+def test_authorization_codes_expire_after_one_minute_and_in_the_local_stage_after_ten_minutes() -> None:
     assert Settings.from_environment({}).code_lifetime == 600
     assert Settings.from_environment(DEV).code_lifetime == 60
 

@@ -48,7 +48,7 @@ def _is_long(length: str) -> bool:
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: f"{sheet.parts[-3]}-{sheet.stem}")
-def test_style_sheets_take_colours_sizes_and_spaces_from_design_tokens(sheet: Path) -> None:
+def test_all_colours_sizes_and_spaces_in_style_sheets_are_design_tokens(sheet: Path) -> None:
     assert not faults(sheet.read_text("utf-8"))
 
 

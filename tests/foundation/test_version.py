@@ -15,26 +15,26 @@ from tests.kit.http import good, socket_server
 from tests.kit.source_code import FOUNDATION, MODULES, SOURCES, imports, modules_matching, within
 
 
-def test_service_and_sdk_have_the_same_semantic_version() -> None:
+def test_the_service_and_the_sdk_have_the_same_semantic_version() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
     assert causeway.__version__ == VERSION
 
 
-def test_pyproject_has_a_dynamic_version() -> None:
+def test_the_pyproject_file_declares_a_dynamic_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert "version" not in project
     assert project["dynamic"] == ["version"]
 
 
-def test_openapi_documents_have_the_version() -> None:
+def test_the_openapi_documents_contain_the_version_of_the_service() -> None:
     made = document("Title", "Introduction", tags=[], paths={}, components={})
 
     assert made["info"]["version"] == VERSION
 
 
 @pytest.mark.parametrize("call", ["post", "get"])
-def test_the_user_agent_of_outbound_requests_has_the_version(call: str) -> None:
+def test_the_user_agent_of_outbound_requests_contains_the_version(call: str) -> None:
     outbound = Outbound(public_only=False)
     with socket_server(good) as server:
         if call == "post":
@@ -46,7 +46,7 @@ def test_the_user_agent_of_outbound_requests_has_the_version(call: str) -> None:
     assert f"\r\nuser-agent: {USER_AGENT}\r\n".encode().lower() in request.lower()
 
 
-def test_the_user_agent_of_aws_requests_has_the_version() -> None:
+def test_the_user_agent_of_aws_requests_contains_the_version() -> None:
     assert boto3_clients.client("sesv2").meta.config.user_agent.split()[0] == USER_AGENT
 
 

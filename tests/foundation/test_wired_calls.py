@@ -97,7 +97,7 @@ FLOWS = sorted({(name, container, source, given) for container, source, name, gi
 
 
 @pytest.mark.parametrize(("name", "container", "source", "given"), FLOWS, ids=[each[0] for each in FLOWS])
-def test_flow_parameters_match_the_annotations_of_the_container_parts(
+def test_the_injected_parameters_of_flows_have_the_types_of_the_objects_of_the_container(
     name: str, container: type[Container], source: str, given: frozenset[str]
 ) -> None:
     check_filled(getattr(import_module(source), name), container, given)
@@ -106,7 +106,9 @@ def test_flow_parameters_match_the_annotations_of_the_container_parts(
 @pytest.mark.parametrize(
     "flow", [*(step(call.name) for call in BANK_CALLS), exchange_code, refresh_tokens, end_consent]
 )
-def test_parameters_of_flows_selected_by_name_match_the_container_parts(flow: Callable[..., Any]) -> None:
+def test_parameters_of_flows_selected_by_name_have_the_types_of_the_objects_of_the_container(
+    flow: Callable[..., Any],
+) -> None:
     check_filled(flow, WebsiteContainer if within(flow.__module__, "chalicelib.website") else OpenBankingContainer)
 
 

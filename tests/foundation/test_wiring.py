@@ -56,7 +56,7 @@ def test_a_container_creates_a_dependency_from_other_dependencies_and_preset_val
     assert garage.engine == Engine("diesel", 4)
 
 
-def test_a_container_part_is_created_once_on_first_use() -> None:
+def test_an_object_of_the_container_is_created_once_on_first_use() -> None:
     garage = Garage()
     assert "engine" not in vars(garage)
 
@@ -64,7 +64,7 @@ def test_a_container_part_is_created_once_on_first_use() -> None:
     assert garage.engine is not Garage().engine
 
 
-def test_the_error_for_a_missing_container_part_names_the_part() -> None:
+def test_the_error_for_a_missing_object_of_the_container_names_the_object() -> None:
     with pytest.raises(LookupError, match="Garage has no straw"):
         _ = Garage().roof
 
@@ -73,7 +73,7 @@ def drive(distance: int, *, car: Car, colour: str, speed: int = 50) -> tuple[int
     return distance, car, colour, speed
 
 
-def test_a_flow_receives_parts_by_the_names_of_its_keyword_only_parameters() -> None:
+def test_a_flow_receives_the_objects_named_by_its_keyword_only_parameters() -> None:
     garage = Garage()
 
     assert garage.call(drive, 7) == (7, garage.car, "red", 50)
@@ -83,7 +83,7 @@ def test_a_preset_value_replaces_a_dependency_of_the_container() -> None:
     assert Garage().call(drive, 7, colour="blue", speed=90)[2:] == ("blue", 90)
 
 
-def test_a_flow_with_a_missing_container_part_is_not_called() -> None:
+def test_a_flow_that_requires_a_missing_object_of_the_container_is_not_called() -> None:
     def thatch(*, straw: str) -> None:
         raise AssertionError(straw)
 

@@ -174,7 +174,9 @@ def count_calls(target: Target, content: bytes) -> int:
 
 
 @pytest.mark.parametrize(("target", "name"), CASES, ids=[f"{target}-{name}" for target, name in CASES])
-def test_an_input_of_double_size_takes_at_most_about_double_the_function_calls(target: str, name: str) -> None:
+def test_parsing_an_input_of_double_size_makes_at_most_about_twice_as_many_function_calls(
+    target: str, name: str
+) -> None:
     parser, longest = TARGETS[target], INPUTS[target][name]
     parser.run(longest.build(longest.size // 64))  # fills caches
     half, whole = (count_calls(parser, longest.build(size)) for size in (longest.size // 2, longest.size))
@@ -198,7 +200,7 @@ def read_drawing(name: str, monkeypatch: pytest.MonkeyPatch) -> Drawing:
     return drawing
 
 
-def test_svg_elements_share_inherited_references(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_svg_elements_share_the_sets_of_inherited_references(monkeypatch: pytest.MonkeyPatch) -> None:
     drawing = read_drawing("known-references", monkeypatch)
 
     sets = {id(each.inherited): each.inherited for each in drawing.elements}

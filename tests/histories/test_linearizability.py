@@ -66,7 +66,7 @@ def test_operations_without_a_valid_order_are_not_linearizable(kind: str, lines:
     ("outcomes", "code"),
     [([FUNDS, FUNDS], 0), ([FUNDS, 0], 1), ([FUNDS, UNKNOWN], 0), ([FUNDS, UNKNOWN, UNKNOWN], 1), ([UNKNOWN], 1)],
 )
-def test_a_history_check_fails_for_invalid_operations_or_mostly_unknown_outcomes(
+def test_a_history_check_fails_for_invalid_operations_and_for_mostly_unknown_outcomes(
     outcomes: list[Any], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines: list[Line] = [(number, number + 0.5, READ, outcome) for number, outcome in enumerate(outcomes)]

@@ -30,7 +30,7 @@ def card_id(issuer: Issuer) -> int:
     return issuer.card_in("A").card_id
 
 
-def test_post_returns_the_response_of_an_action_as_json(issuer: Issuer, card_id: int) -> None:
+def test_a_post_request_returns_the_response_of_an_action_as_json(issuer: Issuer, card_id: int) -> None:
     answer = post(issuer, "/api", "getCardStatus", card_id=card_id)
 
     assert answer.status == 200
@@ -48,7 +48,7 @@ def test_the_response_contains_the_request_id_of_the_caller(issuer: Issuer, card
     assert answer.headers["x-request-id"] == given
 
 
-def test_every_error_that_the_body_reports_has_http_status_200(issuer: Issuer) -> None:
+def test_a_response_with_an_error_code_in_the_body_has_http_status_200(issuer: Issuer) -> None:
     for members, code in (
         ({"card_id": 987654321}, 3002),
         ({"card_id": []}, 2002),

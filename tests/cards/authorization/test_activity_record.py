@@ -211,7 +211,7 @@ def test_a_row_maps_the_entry_mode_to_pos_codes(
     assert said["entry_mode_type"] == entry_mode
 
 
-def test_a_row_lists_the_fired_risk_rules(issuer: Issuer) -> None:
+def test_a_row_lists_the_risk_rules_that_fired(issuer: Issuer) -> None:
     said = message(fired=FiredRules(("401.7", "402.1"), (RISK_ACTIONS[0], RISK_ACTIONS[4]))).members(NOW)
 
     assert said["suspicious"] == 1
@@ -278,7 +278,7 @@ def _card() -> Card:
 # -- later messages
 
 
-def test_increment_reversal_and_expiry_rows_show_their_own_amounts(issuer: Issuer) -> None:
+def test_the_row_of_an_increment_a_reversal_or_an_expiry_shows_the_amount_of_that_message(issuer: Issuer) -> None:
     card = new_holder(issuer, 500_00, card_fee_group_id=SEPARATE)
     link = str(card.authorize(100_00, EUR, merchant_name="Hotel")["trans_link"])
     increment = card.increment(link, 20_00)
@@ -303,7 +303,7 @@ def test_increment_reversal_and_expiry_rows_show_their_own_amounts(issuer: Issue
     assert first["transaction_amount"] == 100_00
 
 
-def test_only_the_authorization_row_shows_cashback(issuer: Issuer) -> None:
+def test_only_the_row_of_the_authorization_shows_the_cashback(issuer: Issuer) -> None:
     card = new_holder(issuer, 500_00)
     link = str(card.authorize(50_00, cashback_amount=7_00)["trans_link"])
     card.increment(link, 10_00)
@@ -332,7 +332,7 @@ def test_an_inquiry_row_has_the_requested_amount_and_no_held_amount(issuer: Issu
 # -- in which lists
 
 
-def test_the_activity_list_has_every_message_and_the_authorizes_list_only_approvals(issuer: Issuer) -> None:
+def test_the_activity_list_has_every_message_and_the_list_of_authorizes_only_approvals(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(40_00)["trans_link"])
     card.request_authorization(100_00)
@@ -397,7 +397,7 @@ def _sorted(row: Item) -> list[tuple[str, Any]]:
     return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
-def test_a_row_has_the_manager_and_access_level_of_its_card() -> None:
+def test_a_row_has_the_programme_manager_and_the_access_level_of_its_card() -> None:
     reserved = ReservedRow(activity_record.shard_with(5, 7), NOW * 1000 + 1, 7, "token")
     puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"), reserved)
 

@@ -37,7 +37,7 @@ def test_an_advice_or_forced_approval_holds_the_amount_without_checks(strict_iss
 
 
 @pytest.mark.parametrize("forced", RESPONSE_CODES)
-def test_a_simulated_authorization_and_advice_return_the_requested_response_code(
+def test_a_simulated_authorization_or_advice_returns_the_requested_response_code(
     strict_issuer: Issuer, user: Holder, forced: str
 ) -> None:
     approved = forced in ("00", "10")

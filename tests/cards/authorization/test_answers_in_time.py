@@ -154,7 +154,7 @@ def left_over(user: Holder) -> tuple[tuple[int, int, int, int], list[tuple[int, 
 NOTHING_USED = ((100_00, 0, 0, 100_00), [(0, 0)])
 
 
-def test_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Holder) -> None:
+def test_an_authorization_with_a_slow_read_returns_91_and_a_worker_records_the_decline(user: Holder) -> None:
     with SlowStorage(user.issuer, every("never", *READS)) as storage:
         answer = ask(user).data
 
@@ -254,7 +254,9 @@ def test_a_decline_that_the_queue_rejects_is_counted_in_a_metric_and_the_hold_ex
     assert left_over(user)[0] == NOTHING_USED[0]
 
 
-def test_a_slow_credentials_lookup_returns_91(user: Holder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_authorization_with_a_slow_credentials_lookup_returns_91(
+    user: Holder, capsys: pytest.CaptureFixture[str]
+) -> None:
     user.issuer.hub.cards.credentials.cache.clear()
     with SlowStorage(user.issuer, every("never", *READS)):
         answer = ask(user).data
@@ -264,7 +266,7 @@ def test_a_slow_credentials_lookup_returns_91(user: Holder, capsys: pytest.Captu
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
 
 
-def test_a_retry_before_the_worker_runs_gets_a_new_decision_that_the_worker_does_not_change(user: Holder) -> None:
+def test_a_retry_before_the_worker_runs_causes_a_new_decision_that_the_worker_does_not_change(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("never", *READS)):
         first_answer = ask(user, request_reference_id=reference).data
@@ -278,7 +280,7 @@ def test_a_retry_before_the_worker_runs_gets_a_new_decision_that_the_worker_does
     assert (again.duplicated, again.data) == (1, repeat.data)
 
 
-def test_a_decline_committed_after_the_timeout_is_listed_before_the_returned_91(user: Holder) -> None:
+def test_a_decline_committed_after_the_timeout_is_listed_before_the_decline_with_code_91(user: Holder) -> None:
     reference = user.issuer.reference()
     with SlowStorage(user.issuer, every("later", TRANSACTION)) as storage:
         answer = ask(user, request_reference_id=reference, amount=500_00)
@@ -313,7 +315,7 @@ def test_a_worker_stores_only_the_response_for_an_unknown_card(user: Holder, unk
     assert (again.duplicated, again.data) == (1, answer.data)
 
 
-def test_a_process_without_free_identifiers_returns_91(user: Holder) -> None:
+def test_an_authorization_in_a_process_without_free_identifiers_returns_91(user: Holder) -> None:
     sequences = user.issuer.hub.cards.sequences
     sequences.left = {**sequences.left, "authorization": range(0)}
     with SlowStorage(user.issuer, every("never", "UpdateItem")):
@@ -394,7 +396,9 @@ def test_no_storage_call_starts_after_the_deadline(user: Holder) -> None:
 # -- over HTTP, with the client's own timeouts
 
 
-def test_database_read_timeouts_return_91(user: Holder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_authorization_with_a_timeout_of_a_database_read_returns_91(
+    user: Holder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with slow_engine(user.issuer, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 

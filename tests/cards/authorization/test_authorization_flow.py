@@ -84,7 +84,7 @@ def test_an_authorization_is_written_in_one_transaction(strict_issuer: Issuer) -
     ]
 
 
-def test_messages_have_ascending_order_while_the_clock_is_stopped(strict_issuer: Issuer) -> None:
+def test_messages_are_listed_in_their_order_of_arrival_while_the_clock_is_stopped(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     numbers = [user.request_authorization(amount)["authorize_id"] for amount in (1_00, 200_00, 2_00, 3_00)]
 
@@ -94,7 +94,7 @@ def test_messages_have_ascending_order_while_the_clock_is_stopped(strict_issuer:
     assert authorizes(user) == [numbers[0], *numbers[2:]]
 
 
-def test_a_partial_approval_holds_counts_and_records_the_approved_part(strict_issuer: Issuer) -> None:
+def test_only_the_approved_part_of_a_partial_approval_is_held_counted_and_recorded(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, 9_00, **LIMITED)
 
     answer = user.request_authorization(10_00, partial_approval=1, cashback_amount=5_00)
@@ -298,7 +298,7 @@ def test_account_status_determines_the_response_codes_of_debits_and_credits(
 
 @pytest.mark.parametrize("transaction_type", [30, 39])
 @pytest.mark.parametrize("forced", [{}, {"force_response_code": "00"}])
-def test_an_inquiry_approves_amount_zero_without_a_hold(
+def test_an_approved_inquiry_has_an_amount_of_zero_and_no_hold(
     strict_issuer: Issuer, transaction_type: int, forced: dict[str, Any]
 ) -> None:
     user = cardholder(strict_issuer, 5_00, **LIMITED, card_fee_group_id=SEPARATE)
@@ -335,7 +335,7 @@ def test_daily_limits_reset_at_midnight(strict_issuer: Issuer) -> None:
     assert [code(replace(user, issuer=new)) for _ in range(3)] == ["00", "00", "65"]
 
 
-def test_a_single_use_limit_counts_cashback_but_no_fees(strict_issuer: Issuer) -> None:
+def test_a_limit_for_a_single_use_counts_cashback_but_not_fees(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, card_limit_group_id=EACH_CARD, card_fee_group_id=SEPARATE)
 
     assert code(user, 45_00, cashback_amount=5_01) == "61"

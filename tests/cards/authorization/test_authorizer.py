@@ -180,12 +180,14 @@ WAYS: Mapping[str, Mapping[str, Callable[[Issuer], str]]] = {
 }
 
 
-def test_every_response_code_of_the_network_has_a_case() -> None:
+def test_every_response_code_of_the_network_has_a_test_case() -> None:
     assert sorted(EVERY_CODE) == sorted(RESPONSE_CODES) == sorted(WAYS)
 
 
 @pytest.mark.parametrize(("expected", "way"), [(each, way) for each, ways in WAYS.items() for way in ways])
-def test_each_case_returns_the_expected_response_code(strict_issuer: Issuer, expected: str, way: str) -> None:
+def test_each_authorization_test_case_returns_the_expected_response_code(
+    strict_issuer: Issuer, expected: str, way: str
+) -> None:
     assert WAYS[expected][way](strict_issuer) == expected
 
 
@@ -278,7 +280,7 @@ def decided(card_data: CardData, attempt: Attempt, tally: CounterChanges | None 
     return authorizer.decide(attempt.card_context, attempt.asked, now, tally, attempt.by_number, card_data=card_data)
 
 
-def test_the_first_failed_check_gives_the_response_code(card_data: CardData, user: Holder) -> None:
+def test_the_first_failed_check_determines_the_response_code(card_data: CardData, user: Holder) -> None:
     attempt = attempt_of(user)
     assert decided(card_data, attempt).code == "00"
 
@@ -294,7 +296,7 @@ def test_an_exceeded_limit_returns_61_instead_of_a_partial_approval(card_data: C
     assert decided(card_data, attempt.asking(amount=60_00)).code == "10"
 
 
-def test_only_approvals_count_in_limits(card_data: CardData, user: Holder) -> None:
+def test_only_approved_authorizations_count_towards_limits(card_data: CardData, user: Holder) -> None:
     attempt = attempt_of(user).of_card(limit_group_id=TWICE_A_DAY)
     for changed, counted in (
         (attempt, True),
@@ -355,7 +357,7 @@ def test_a_partial_approval_is_the_largest_payable_amount_without_cashback(
     assert decided(card_data, attempt.of_account(settled=totals[400], held=0)).amount == 400
 
 
-def test_a_purchase_of_only_cashback_gets_no_partial_approval(card_data: CardData, user: Holder) -> None:
+def test_a_purchase_that_consists_only_of_cashback_is_not_partially_approved(card_data: CardData, user: Holder) -> None:
     attempt = attempt_of(user).of_account(settled=50_00, held=0).used(cashback_amount=80_00).asking(partial=True)
 
     assert decided(card_data, attempt).code == "51"

@@ -12,7 +12,7 @@ from tests.cards.issuer import EUR, GBP, LEFT_OUT, Envelope, Issuer
 @pytest.mark.parametrize(
     ("status", "expected"), [("A", "00"), ("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46")]
 )
-def test_a_lookup_by_number_returns_the_code_of_the_card_status(
+def test_a_lookup_by_card_number_returns_the_response_code_for_the_card_status(
     strict_issuer: Issuer, status: str, expected: str
 ) -> None:
     user = cardholder(strict_issuer)
@@ -25,7 +25,7 @@ def test_a_lookup_by_number_returns_the_code_of_the_card_status(
 
 
 @pytest.mark.parametrize(("status", "expected"), [("A", "14"), ("T", "14"), ("L", "41"), ("S", "43")])
-def test_a_purchase_by_the_old_number_of_an_inactive_reissued_card_is_declined_and_recorded(
+def test_a_purchase_with_the_old_number_of_an_inactive_reissued_card_is_declined_and_recorded(
     strict_issuer: Issuer, status: str, expected: str
 ) -> None:
     user = reissued(strict_issuer, status)
@@ -38,7 +38,7 @@ def test_a_purchase_by_the_old_number_of_an_inactive_reissued_card_is_declined_a
     assert strict_issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
 
 
-def test_a_number_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> None:
+def test_a_card_number_that_is_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> None:
     user, causeway = cardholder(strict_issuer), strict_issuer.causeway
 
     def replace() -> None:
@@ -54,7 +54,7 @@ def test_a_number_replaced_during_the_read_returns_14(strict_issuer: Issuer) -> 
     assert code(user) == "00"
 
 
-def test_an_advice_by_an_old_number_holds_the_amount(strict_issuer: Issuer) -> None:
+def test_an_advice_with_an_old_card_number_holds_the_amount(strict_issuer: Issuer) -> None:
     user = reissued(strict_issuer, "L")
 
     answer = advice(user, 10_00, card_id=LEFT_OUT, pan=user.card.pan)
@@ -62,7 +62,7 @@ def test_an_advice_by_an_old_number_holds_the_amount(strict_issuer: Issuer) -> N
     assert (answer["response_code"], user.balances()[1]) == ("00", 10_00)
 
 
-def test_a_card_above_the_access_level_returns_3002_by_id_and_14_by_number(strict_issuer: Issuer) -> None:
+def test_a_card_above_the_access_level_returns_3002_for_its_id_and_14_for_its_number(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, access_level=500)
     asked = {"transaction_type": 39, "amount": 0, "currency_ison": GBP}
 

@@ -108,7 +108,7 @@ def test_five_wrong_cvc2_entries_block_the_cvc2_until_midnight(strict_issuer: Is
     assert code(new, cvc2=right) == "00"
 
 
-def test_wrong_cvc2_at_activation_and_at_purchase_have_separate_counters(strict_issuer: Issuer) -> None:
+def test_wrong_cvc2s_at_activations_and_wrong_cvc2s_at_purchases_have_separate_counters(strict_issuer: Issuer) -> None:
     user = Holder(strict_issuer, strict_issuer.card())
     for _ in range(5):
         strict_issuer.do("activateCard", card_id=user.card_id, card_cvc2=other(user.card.cvc2))

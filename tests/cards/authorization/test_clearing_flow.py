@@ -184,7 +184,7 @@ def test_partial_foreign_clearings_release_the_whole_hold_with_its_fees(issuer: 
     assert (card.hold(link), card.balances()[1]) == (("C", 0, 0), 0)
 
 
-def test_a_clearing_after_expiry_reversal_or_decline_is_booked(issuer: Issuer) -> None:
+def test_a_clearing_after_an_expiry_a_reversal_or_a_decline_is_booked(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     late = [link_of(card.authorize(20_00)), link_of(card.authorize(20_00)), link_of(card.request_authorization(500_00))]
     issuer.data("simulateExpiry", trans_link=late[0])
@@ -227,7 +227,7 @@ def test_an_increment_after_a_first_clearing_is_held_and_cleared(issuer: Issuer)
 
 
 @pytest.mark.parametrize("final", [0, 1])
-def test_clearing_a_zero_authorization_releases_its_fee_and_counts_one_use(issuer: Issuer, final: int) -> None:
+def test_clearing_an_authorization_of_zero_releases_the_held_fee_and_counts_one_use(issuer: Issuer, final: int) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
     link = link_of(card.authorize(0))
     assert (card.hold(link), card.limit_usage(A_DAY)) == (("H", 0, 30), [(1, 0)])
@@ -266,7 +266,7 @@ def test_clearing_or_refunding_an_inquiry_returns_4008(issuer: Issuer) -> None:
 # -- without an authorization
 
 
-def test_a_clearing_without_authorization_is_booked_with_a_new_link(issuer: Issuer) -> None:
+def test_a_clearing_without_an_authorization_is_booked_with_a_new_link(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
 
     first, second = (card.clear(None, 30_00, merchant_name="Toll", merchant_country_ison=FRANCE) for _ in range(2))
@@ -361,7 +361,7 @@ def test_a_clearing_lists_an_unblended_conversion_fee_separately_from_the_amount
     assert row["conversion_fee_blended"] is False
 
 
-def test_a_clearing_in_another_currency_releases_its_converted_share(issuer: Issuer) -> None:
+def test_a_clearing_in_another_currency_releases_the_converted_share_of_the_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = link_of(card.authorize(40_00, USD))
     assert (card.hold(link), card.limit_usage(A_DAY)) == (("H", 40_00, 30_00), [(1, 30_00)])
@@ -409,7 +409,7 @@ def test_a_late_clearing_without_a_rate_to_the_authorized_currency_counts_its_ow
     assert card.limit_usage(A_DAY) == [(1, 10_00)]
 
 
-def test_a_clearing_that_converts_to_zero_releases_and_counts_no_amount(issuer: Issuer) -> None:
+def test_a_clearing_whose_converted_amount_is_zero_releases_and_counts_no_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = link_of(card.authorize(10_00))
 
@@ -525,7 +525,7 @@ def test_merchant_data_of_a_clearing_override_the_data_of_the_authorization(issu
         ([(10_00, 0), (50_00, 0), (5_00, 0)], (1, 65_00)),
     ],
 )
-def test_limits_count_an_authorization_once_with_its_cleared_and_held_amount(
+def test_limits_count_an_authorization_once_with_the_sum_of_its_cleared_and_held_amounts(
     issuer: Issuer, collected: list[tuple[int, int]], counted: tuple[int, int]
 ) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
@@ -539,7 +539,7 @@ def test_limits_count_an_authorization_once_with_its_cleared_and_held_amount(
     assert card.counted_countries() == {FRANCE: 1}
 
 
-def test_clearings_without_authorization_are_counted_even_above_the_limits(issuer: Issuer) -> None:
+def test_clearings_without_an_authorization_count_towards_limits_even_above_the_maximum(issuer: Issuer) -> None:
     card = new_holder(issuer, 500_00, **LIMITED)
 
     for country in (FRANCE, GERMANY, BRITAIN, FRANCE, GERMANY, BRITAIN):
@@ -550,7 +550,7 @@ def test_clearings_without_authorization_are_counted_even_above_the_limits(issue
     assert card.request_authorization(1)["response_code"] == "61"
 
 
-def test_a_clearing_returns_the_unused_amount_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
+def test_a_clearing_restores_the_unused_amount_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     yesterday, tomorrow = issuer, issuer.with_own_clock(days=1)
     link = link_of(card.authorize(40_00))
@@ -636,7 +636,7 @@ def test_a_clearing_with_an_unknown_link_or_card_or_invalid_members_is_rejected(
     assert card.hold(link) == ("H", 11_00, 11_00)
 
 
-def test_a_duplicate_clearing_returns_the_first_response_and_is_booked_once(issuer: Issuer) -> None:
+def test_a_duplicate_clearing_request_returns_the_first_response_and_is_booked_once(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     reference = issuer.reference()
 
@@ -675,7 +675,7 @@ def test_two_concurrent_clearings_release_a_hold_once(issuer: Issuer) -> None:
     assert [row["function_code"] for row in card.transactions()] == [200, 205]
 
 
-def test_reversal_expiry_and_increment_after_a_concurrent_clearing_return_4008(issuer: Issuer) -> None:
+def test_a_reversal_an_expiry_or_an_increment_after_a_concurrent_clearing_returns_4008(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     late = [
         partial(issuer.sim, "simulateReversal"),

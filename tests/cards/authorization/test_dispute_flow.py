@@ -65,7 +65,7 @@ def test_an_opened_dispute_credits_and_reserves_the_amount(issuer: Issuer) -> No
     assert kept.opened_at == issuer.clock.time()
 
 
-def test_a_won_dispute_releases_the_reserved_amount_to_the_account(issuer: Issuer) -> None:
+def test_a_won_dispute_makes_the_reserved_amount_available_in_the_account(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     opened = card.dispute(bill, amount=20_00)
@@ -94,7 +94,7 @@ def test_a_lost_dispute_debits_the_amount_again(issuer: Issuer) -> None:
     )
 
 
-def test_credit_and_debit_of_a_dispute_reference_the_disputed_transaction(issuer: Issuer) -> None:
+def test_the_credit_and_the_debit_of_a_dispute_reference_the_disputed_transaction(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.authorize(30_00, EUR, mcc="5411", merchant_country_ison=250, entry_mode_type=5)["trans_link"])
     card.clear(link, 30_00, EUR, merchant_name="Shop")
@@ -142,7 +142,7 @@ def test_a_won_dispute_adds_no_transaction(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("amount", "code"), [(None, None), (24_60, None), (1, None), (24_61, 5004), (30_00, 5004)])
-def test_a_dispute_above_the_amount_in_the_accounts_currency_returns_5004(
+def test_a_dispute_above_the_transaction_amount_in_the_accounts_currency_returns_5004(
     issuer: Issuer, amount: int | None, code: int | None
 ) -> None:
     card = new_holder(issuer, 100_00)
@@ -190,7 +190,7 @@ def test_a_dispute_of_a_zero_amount_transaction_moves_no_money(issuer: Issuer) -
 # -- refunds and disputes
 
 
-def test_a_dispute_of_a_refunded_part_returns_5004(issuer: Issuer) -> None:
+def test_a_dispute_of_a_refunded_part_of_a_purchase_returns_5004(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)
     card.refund(bill["trans_link"], 12_00)
@@ -204,7 +204,7 @@ def test_a_dispute_of_a_refunded_part_returns_5004(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("end", "refundable"), [("won", 10_00), ("lost", 30_00)])
-def test_a_refund_of_a_disputed_part_returns_5004_until_the_dispute_is_lost(
+def test_a_refund_of_a_disputed_part_of_a_purchase_returns_5004_until_the_dispute_is_lost(
     issuer: Issuer, end: str, refundable: int
 ) -> None:
     card = new_holder(issuer, 100_00)
@@ -256,7 +256,9 @@ def test_each_transaction_of_an_authorization_has_its_own_dispute(issuer: Issuer
 
 @pytest.mark.parametrize("step", DISPUTE_RULES)
 @pytest.mark.parametrize("before", [None, "opened", *ENDS])
-def test_dispute_steps_out_of_order_return_4008_or_4002(issuer: Issuer, before: str | None, step: str) -> None:
+def test_a_dispute_step_returns_4008_before_its_preceding_step_and_4002_after_the_final_step(
+    issuer: Issuer, before: str | None, step: str
+) -> None:
     card = new_holder(issuer, 100_00)
     bill = bought(card, 30_00)["transaction_id"]
     if before is not None:

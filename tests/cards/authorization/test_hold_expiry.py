@@ -83,7 +83,7 @@ def test_an_increment_restarts_the_seven_days_of_a_hold(issuer: Issuer) -> None:
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_clearing_reversal_and_declined_increment_do_not_extend_a_hold(issuer: Issuer) -> None:
+def test_a_clearing_a_reversal_or_a_declined_increment_does_not_extend_a_hold(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     [link] = links_of_holds(card, 40_00)
 
@@ -114,7 +114,7 @@ def test_cleared_reversed_and_expired_holds_are_removed_from_the_due_time_index(
     assert card.balances() == (85_00, 0, 0, 85_00)
 
 
-def test_a_credit_authorization_expires_without_a_movement(issuer: Issuer) -> None:
+def test_a_credit_authorization_expires_without_a_ledger_movement(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(10_00, transaction_type=20)["trans_link"])
 
@@ -137,7 +137,7 @@ def test_holds_of_blocked_cards_and_suspended_accounts_expire(issuer: Issuer) ->
     assert (expire(issuer), card.balances()) == (1, (100_00, 0, 0, 100_00))
 
 
-def test_expiry_of_a_partly_used_foreign_hold_releases_the_whole_held_amount(issuer: Issuer) -> None:
+def test_the_expiry_of_a_partly_used_foreign_hold_releases_the_whole_held_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE)
     link = str(card.authorize(9_99, EUR)["trans_link"])
     card.reverse(link, 3_33)
@@ -153,7 +153,7 @@ def test_expiry_of_a_partly_used_foreign_hold_releases_the_whole_held_amount(iss
 # -- what is recorded
 
 
-def test_expiry_of_a_hold_records_a_separate_message(issuer: Issuer) -> None:
+def test_the_expiry_of_a_hold_records_a_separate_message(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     [link] = links_of_holds(card, 40_00)
     issuer.clock.advance(7 * DAY)
@@ -173,7 +173,7 @@ def test_expiry_of_a_hold_records_a_separate_message(issuer: Issuer) -> None:
     assert (last["authorize_id"] > first["authorize_id"], last["at"]) == (True, issuer.clock.time() * 1000)
 
 
-def test_expiry_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
+def test_the_expiry_of_a_hold_sends_the_programme_manager_one_event(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     manager_id = card.record(*links_of_holds(card, 40_00)).manager_id
     links = [f"{number:012}" for number in waiting(issuer)]
@@ -202,7 +202,7 @@ def hold_events(issuer: Issuer, manager_id: int) -> list[Any]:
     ]
 
 
-def test_the_job_logs_the_number_of_released_holds(issuer: Issuer, lines: Lines) -> None:
+def test_the_hold_expiry_job_logs_the_number_of_released_holds(issuer: Issuer, lines: Lines) -> None:
     card = new_holder(issuer, 100_00)
     links_of_holds(card, 10_00, 20_00)
     assert hub() is issuer.hub
@@ -334,7 +334,7 @@ def test_a_hold_is_released_once_although_the_storage_response_is_lost(issuer: I
     assert (card.balances(), card.movement_causes().count("hold over")) == ((100_00, 0, 0, 100_00), 1)
 
 
-def test_each_run_releases_at_least_one_hold_of_an_account(issuer: Issuer) -> None:
+def test_each_run_of_the_hold_expiry_job_releases_at_least_one_hold_of_an_account(issuer: Issuer) -> None:
     card = new_holder(issuer, 1_000_00)
     links = links_of_holds(card, *range(1_00, 6_00, 1_00))
     issuer.clock.advance(7 * DAY)

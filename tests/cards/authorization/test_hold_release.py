@@ -128,7 +128,7 @@ def test_a_full_reversal_releases_the_hold_and_its_limit_usage(issuer: Issuer) -
     assert card.transactions() == []
 
 
-def test_a_partial_reversal_releases_its_part_and_the_limit_still_counts_one_use(issuer: Issuer) -> None:
+def test_a_partial_reversal_releases_the_reversed_part_and_the_limit_still_counts_one_use(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00, merchant_country_ison=FRANCE)["trans_link"])
 
@@ -180,7 +180,7 @@ def test_a_reversal_after_a_partial_clearing_leaves_the_cleared_part_in_the_limi
     assert (card.balances(), card.hold(link)[0]) == ((90_00, 0, 0, 90_00), "R")
 
 
-def test_a_reversal_returns_the_usage_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
+def test_a_reversal_restores_the_reversed_amount_to_the_limit_of_the_authorization_day(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(40_00)["trans_link"])
     today = Holder(issuer.with_own_clock(days=1), card.card)
@@ -206,7 +206,7 @@ def test_a_hold_is_released_in_every_card_and_account_state(
     assert card.balances() == (100_00, 0, 0, 100_00)
 
 
-def test_reversing_a_credit_authorization_books_no_movement(issuer: Issuer) -> None:
+def test_reversing_a_credit_authorization_books_no_ledger_movement(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, **LIMITED)
     link = str(card.authorize(20_00, transaction_type=20)["trans_link"])
     assert card.limit_usage(BACK_A_WEEK) == [(1, 20_00)]
@@ -220,7 +220,7 @@ def test_reversing_a_credit_authorization_books_no_movement(issuer: Issuer) -> N
     assert card.limit_usage(BACK_A_WEEK) == [(0, 0)]
 
 
-def test_reversing_a_zero_authorization_releases_its_fee(issuer: Issuer) -> None:
+def test_reversing_an_authorization_of_zero_releases_the_held_fee(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00, card_fee_group_id=SEPARATE, **LIMITED)
     link = str(card.authorize(0)["trans_link"])
     assert issuer.sim(REVERSAL, trans_link=link, amount=1).status_code == 5004
@@ -320,7 +320,9 @@ def test_an_expiry_releases_the_remaining_hold(issuer: Issuer) -> None:
 
 @pytest.mark.parametrize("state", AUTHORIZATION_STATES)
 @pytest.mark.parametrize("action", [REVERSAL, EXPIRY, INCREMENT])
-def test_reversal_expiry_and_increment_of_an_ended_hold_return_4008(issuer: Issuer, action: str, state: str) -> None:
+def test_a_reversal_an_expiry_or_an_increment_of_an_ended_hold_returns_4008(
+    issuer: Issuer, action: str, state: str
+) -> None:
     card = new_holder(issuer, 100_00)
     link = str(card.request_authorization(500_00 if state == "D" else 5_00)["trans_link"])
     if state == "R":

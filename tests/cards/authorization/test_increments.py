@@ -29,7 +29,9 @@ def more(user: Holder, asked: Any, amount: int) -> str:
 @pytest.mark.parametrize(
     ("status", "expected"), [("T", "62"), ("R", "59"), ("L", "41"), ("S", "43"), ("B", "46"), ("A", "00")]
 )
-def test_an_increment_returns_the_code_of_the_card_status(strict_issuer: Issuer, status: str, expected: str) -> None:
+def test_an_increment_returns_the_response_code_for_the_card_status(
+    strict_issuer: Issuer, status: str, expected: str
+) -> None:
     user = cardholder(strict_issuer)
     asked = user.authorize(10_00)
     strict_issuer.data("changeCardStatus", card_id=user.card_id, status=status)
@@ -67,7 +69,7 @@ def test_an_increment_to_a_total_above_a_limit_returns_61(
     assert [more(user, asked, amount) for amount in (9_99, 1, 1)] == ["00", "00", "61"]
 
 
-def test_increments_count_as_one_use(strict_issuer: Issuer) -> None:
+def test_an_authorization_and_its_increments_count_as_one_use(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, card_limit_group_id=TWICE_A_DAY)
     asked = user.authorize(1_00)
 
@@ -75,14 +77,14 @@ def test_increments_count_as_one_use(strict_issuer: Issuer) -> None:
     assert [user.request_authorization(1_00)["response_code"] for _ in range(2)] == ["00", "65"]
 
 
-def test_an_increment_checks_limits_before_the_balance(strict_issuer: Issuer) -> None:
+def test_the_limits_are_checked_before_the_balance_for_an_increment(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer, 45_00, card_limit_group_id=EACH_CARD)
     asked = user.authorize(40_00)
 
     assert [more(user, asked, amount) for amount in (10_01, 5_01, 5_00)] == ["61", "51", "00"]
 
 
-def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
+def test_a_fixed_fee_is_charged_once_for_an_authorization_and_its_increments(strict_issuer: Issuer) -> None:
     """The fee for the total of 20.00 GBP is 0.30 GBP plus 1 %, after an authorization and an increment of 10.00 GBP
     each.
     """
@@ -94,7 +96,7 @@ def test_increments_charge_a_fixed_fee_once(strict_issuer: Issuer) -> None:
     assert user.balances() == (20_50, 20_50, 0, 0)
 
 
-def test_an_increment_skips_usage_and_risk_rules(strict_issuer: Issuer) -> None:
+def test_usage_rules_and_risk_rules_do_not_apply_to_an_increment(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     asked = user.authorize(10_00, transaction_type=1, mcc=ALL_AT_ONCE)
     strict_issuer.data("assignCardToUsageGroup", card_id=user.card_id, usages_group_id=NO_CASH)

@@ -145,7 +145,7 @@ def test_an_authorization_blocked_for_two_seconds_returns_91_within_three_second
     assert strict_issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_a_late_decline_has_no_condition_on_contended_items(strict_issuer: Issuer) -> None:
+def test_a_late_decline_is_written_without_the_contended_items(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
 
     with record_transactions(strict_issuer.causeway) as made, crowded(user):
@@ -168,7 +168,7 @@ def test_a_decision_after_the_deadline_is_not_written(strict_issuer: Issuer) -> 
     assert (answer["response_code"], user.balances()[1]) == ("91", 0)
 
 
-def test_waits_between_attempts_end_after_two_seconds(strict_issuer: Issuer) -> None:
+def test_an_authorization_with_conflicts_returns_91_after_waiting_two_seconds(strict_issuer: Issuer) -> None:
     user, transact = cardholder(strict_issuer), Store.transact
 
     def busy(self: Store, operations: Sequence[Operation]) -> None:
@@ -223,7 +223,7 @@ def test_advices_and_increments_return_8003_after_ten_seconds_of_conflicts(stric
     assert len(messages(user)) == 1
 
 
-def test_an_unknown_number_returns_14_after_the_deadline(strict_issuer: Issuer) -> None:
+def test_an_unknown_card_number_returns_14_even_after_the_deadline(strict_issuer: Issuer) -> None:
     user = reissued(strict_issuer)
     unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
     read = Store.batch_get
@@ -314,7 +314,7 @@ def test_a_late_decline_row_is_listed_after_conflicts_on_the_card(strict_issuer:
     assert listed(user) == ([late], False)
 
 
-def test_a_late_decline_that_is_cleared_early_is_listed(strict_issuer: Issuer) -> None:
+def test_a_late_decline_that_is_cleared_before_its_listing_is_listed(strict_issuer: Issuer) -> None:
     user = cardholder(strict_issuer)
     with crowded(user):
         late = user.request_authorization(2_00)

@@ -144,7 +144,7 @@ def test_a_refund_of_a_credit_returns_4008(issuer: Issuer) -> None:
     assert [card.submit(REFUND, each, 10_00).status_code for each in (link, unasked)] == [4008, 4008]
 
 
-def test_two_concurrent_refunds_stay_within_the_cleared_amount(issuer: Issuer) -> None:
+def test_two_concurrent_refunds_do_not_exceed_the_cleared_amount(issuer: Issuer) -> None:
     card = new_holder(issuer, 100_00)
     link = bought(card, 30_00)
 
@@ -245,7 +245,7 @@ def test_two_concurrent_refunds_credit_no_more_than_the_purchase_debited(yen: Is
     assert (card.record(link).debited, card.record(link).credited) == ({str(YEN): 2}, {str(YEN): 2})
 
 
-def test_refunds_at_a_better_rate_credit_no_more_and_refunds_at_a_worse_rate_credit_less(issuer: Issuer) -> None:
+def test_a_refund_at_a_better_rate_credits_the_same_amount_and_at_a_worse_rate_a_lower_amount(issuer: Issuer) -> None:
     made = content(rates={(YEN, GBP): ("0.0063", "0")})
     loaded(issuer.hub, made)
     issuer = issuer.with_credential("moving", manager=made["id"])
@@ -372,7 +372,7 @@ def test_a_refund_does_not_return_the_fees_of_the_purchase(issuer: Issuer) -> No
     assert card.balances()[0] == 99_50
 
 
-def test_a_refund_that_converts_to_zero_credits_nothing(issuer: Issuer) -> None:
+def test_a_refund_whose_converted_amount_is_zero_credits_nothing(issuer: Issuer) -> None:
     card = new_holder(issuer, 0)
 
     assert card.refund(None, 1, YEN)["holder_amount"] == 0

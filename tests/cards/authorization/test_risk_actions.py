@@ -56,12 +56,12 @@ GOOD = ("A", None, None)
 AFTER = {TO_RISK: (("R", OF_RULE, None), GOOD), TO_SUSPENDED: (GOOD, ("S", OF_RULE, None))}
 
 
-def test_reason_code_11_means_risk_rule() -> None:
+def test_reason_code_11_has_the_text_risk_rule() -> None:
     assert REASONS[OF_RULE] == "risk rule"
 
 
 @pytest.mark.parametrize(("mcc", "action"), OF_MCC.items())
-def test_each_risk_action_has_only_its_own_effect(strict_issuer: Issuer, mcc: str, action: str) -> None:
+def test_each_risk_action_has_only_the_documented_effect(strict_issuer: Issuer, mcc: str, action: str) -> None:
     user = watched(strict_issuer)
     rule = f"{WATCHED}.{[*OF_MCC].index(mcc) + 1}"
 
@@ -173,7 +173,7 @@ def test_a_risk_rule_and_a_correct_pin_both_update_the_card(strict_issuer: Issue
 @pytest.mark.parametrize(
     "members", [{"pin": "0000"}, {"expiry_year": 2028}, {"force_response_code": "00"}, {"force_response_code": "51"}]
 )
-def test_failed_verification_and_forced_codes_trigger_no_risk_rule(
+def test_a_failed_verification_or_a_forced_response_code_triggers_no_risk_rule(
     strict_issuer: Issuer, members: dict[str, Any]
 ) -> None:
     user = watched(strict_issuer)
@@ -236,7 +236,7 @@ def test_card_rules_count_attempts_per_card_and_account_rules_count_attempts_of_
     assert [flagged(answer) for answer in answers] == [[], *[[SUSPICIOUS]] * 3, *[[SUSPICIOUS, REJECT]] * 2]
 
 
-def test_risk_rule_windows_end_at_midnight(strict_issuer: Issuer) -> None:
+def test_the_time_windows_of_risk_rules_end_at_midnight(strict_issuer: Issuer) -> None:
     user = watched(strict_issuer)
     late, new = (
         replace(user, issuer=strict_issuer.with_own_clock(days=seconds / DAY)) for seconds in (15 * 3600 - 1, 15 * 3600)

@@ -56,7 +56,7 @@ class Card:
         return found
 
 
-def test_a_rule_without_criteria_always_fires_with_the_ids_of_group_and_rule() -> None:
+def test_a_rule_without_criteria_always_fires_and_reports_the_ids_of_its_group_and_rule() -> None:
     card = Card(rule(12))
 
     assert card.tries() == FiredRules(("7.12",), (MARK,))
@@ -136,7 +136,7 @@ def test_a_rule_counts_only_matching_attempts() -> None:
         (YEAR, "2026-12-31 23:59:59"),
     ],
 )
-def test_attempts_count_until_the_last_second_of_their_window(duration: int, last: str) -> None:
+def test_attempts_are_counted_until_the_last_second_of_their_time_window(duration: int, last: str) -> None:
     card = Card(rule(count=1, duration=duration))
     card.tries()
 
@@ -148,7 +148,7 @@ def test_attempts_count_until_the_last_second_of_their_window(duration: int, las
     assert card.tries().rules == ("7.1",)
 
 
-def test_a_window_started_by_a_faster_clock_continues() -> None:
+def test_a_time_window_that_a_process_with_a_faster_clock_started_is_continued() -> None:
     card = Card(rule(count=1, duration=DAY))
     tomorrow = TODAY + 24 * 3600
     card.windows = {"risk.7.1": Window(tomorrow, 1)}
@@ -188,7 +188,7 @@ def test_no_rule_fires_without_a_risk_group() -> None:
 # -- beside limits
 
 
-def test_risk_rule_evaluation_preserves_limit_windows_and_restarts_ended_rule_windows() -> None:
+def test_evaluating_risk_rules_preserves_limit_windows_and_restarts_ended_rule_windows() -> None:
     card = Card(rule(1, count=1, duration=DAY), rule(2, count=1, duration=WEEK, country=US))
     yesterday, monday = TODAY - 24 * 3600, at("2026-08-10 00:00:00")
     counted = Window(TODAY, 2, 5, {str(FR): 2})

@@ -62,7 +62,7 @@ def test_blocked_cash_declines_only_withdrawals_and_advances(transaction_type: i
     assert code(facts, blocked_channels=("cash",)) == ("57" if transaction_type in (1, 12) else None)
 
 
-def test_a_cash_withdrawal_by_chip_uses_the_cash_and_the_chip_channel() -> None:
+def test_a_cash_withdrawal_by_chip_is_declined_if_the_cash_or_the_chip_channel_is_blocked() -> None:
     facts = replace(PURCHASE, transaction_type=1)
 
     assert channels(facts) == {"cash", "chip"}
@@ -81,26 +81,26 @@ def test_blocked_merchant_categories_include_both_ends_of_a_range(mcc: int, said
 
 
 @pytest.mark.parametrize(("low", "high", "said"), [(0, 9999, "57"), (1, 9999, None), (0, 9998, None)])
-def test_a_purchase_without_a_merchant_category_is_declined_only_if_all_are_blocked(
+def test_a_purchase_without_a_merchant_category_is_declined_only_if_all_categories_are_blocked(
     low: int, high: int, said: str | None
 ) -> None:
     assert code(replace(PURCHASE, mcc=None), blocked_mccs=(MccRange(low, high),)) == said
 
 
 @pytest.mark.parametrize(("country", "said"), [(DE, None), (FR, None), (US, "57"), (None, "57")])
-def test_only_allowed_countries_are_permitted(country: int | None, said: str | None) -> None:
+def test_only_purchases_in_allowed_countries_are_permitted(country: int | None, said: str | None) -> None:
     assert code(replace(PURCHASE, country=country), countries=(DE, FR)) == said
 
 
 @pytest.mark.parametrize(("country", "said"), [(DE, None), (US, "57"), (None, None)])
-def test_only_blocked_countries_are_declined(country: int | None, said: str | None) -> None:
+def test_only_purchases_in_blocked_countries_are_declined(country: int | None, said: str | None) -> None:
     assert code(replace(PURCHASE, country=country), blocked_countries=(US,)) == said
 
 
 @pytest.mark.parametrize(
     ("eci_indicator", "said"), [(None, "1A"), (0, "1A"), (1, None), (2, None), (5, None), (6, None), (7, "1A")]
 )
-def test_e_commerce_without_authentication_or_authentication_attempt_returns_1a(
+def test_an_e_commerce_purchase_without_an_attempted_authentication_returns_1a(
     eci_indicator: int | None, said: str | None
 ) -> None:
     facts = replace(PURCHASE, entry_mode=E_COMMERCE)
@@ -109,12 +109,12 @@ def test_e_commerce_without_authentication_or_authentication_attempt_returns_1a(
     assert code(facts, eci_indicator) is None
 
 
-def test_every_eci_indicator_has_a_case() -> None:
+def test_every_eci_indicator_has_a_test_case() -> None:
     assert set(ECI_INDICATORS) == {0, 1, 2, 5, 6, 7}
 
 
 @pytest.mark.parametrize("entry_mode", [mode for mode in ENTRY_MODES if mode != E_COMMERCE])
-def test_only_e_commerce_needs_an_authentication(entry_mode: int) -> None:
+def test_only_an_e_commerce_purchase_requires_an_authentication(entry_mode: int) -> None:
     assert code(replace(PURCHASE, entry_mode=entry_mode), authenticated_online=True) is None
 
 

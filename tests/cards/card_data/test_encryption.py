@@ -61,7 +61,7 @@ def test_an_encrypted_value_with_a_changed_bit_cannot_be_decrypted(data: CardDat
             data.open(1001, "pin", altered)
 
 
-def test_encrypting_a_pin_twice_gives_different_ciphertexts(data: CardData) -> None:
+def test_encrypting_a_pin_twice_produces_different_ciphertexts(data: CardData) -> None:
     assert len({data.seal(1001, "pin", "1902") for _ in range(20)}) == 20
 
 

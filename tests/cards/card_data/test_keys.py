@@ -82,7 +82,7 @@ def test_no_key_is_stored_in_plain_text(keys: CardKeys, secrets: FakeSecrets) ->
     assert set(secrets.get(NAME)) == {"lookup", "versions"}
 
 
-def test_every_key_differs_from_all_other_keys(keys: CardKeys) -> None:
+def test_all_card_data_keys_are_different(keys: CardKeys) -> None:
     keys.rotate()
     made = {keys.cvk(1), keys.cvk(2), keys.pvk(1), keys.pvk(2)}
 
@@ -133,7 +133,7 @@ def test_every_process_uses_a_new_key_version_for_new_cards_within_a_minute(
     assert stale.current() == 2
 
 
-def test_one_of_two_parallel_rotations_fails_and_no_version_is_lost(
+def test_one_of_two_parallel_key_rotations_fails_and_no_key_version_is_lost(
     keys: CardKeys, secrets: FakeSecrets, another: NewProcess
 ) -> None:
     other = another()
@@ -162,7 +162,7 @@ def test_a_key_is_unwrapped_once_at_its_first_use(secrets: FakeSecrets, clock: M
     assert len(kms.unwrapped) == 1
 
 
-def test_cached_keys_stay_in_use_while_the_secret_cannot_be_read(
+def test_cached_keys_are_used_while_the_secret_cannot_be_read(
     keys: CardKeys, secrets: FakeSecrets, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = keys.cvk(1)

@@ -42,7 +42,7 @@ def test_text_other_than_ascii_digits_is_an_invalid_card_number(text: str) -> No
     assert not numbers.is_valid(text)
 
 
-def test_every_digit_between_bin_and_check_digit_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_digit_between_the_bin_and_the_check_digit_is_random(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
 
     def drawn(limit: int) -> int:

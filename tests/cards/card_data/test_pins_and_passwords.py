@@ -30,7 +30,7 @@ def test_a_generated_pin_is_never_trivial_and_may_have_leading_zeros(monkeypatch
     assert pins_and_passwords.random_pin() == "0007"
 
 
-def test_new_pins_are_four_digits_and_differ() -> None:
+def test_new_pins_have_four_digits_and_are_different() -> None:
     made = {pins_and_passwords.random_pin() for _ in range(200)}
 
     assert all(len(pin) == 4 and pin.isdigit() and not pins_and_passwords.is_simple(pin) for pin in made)

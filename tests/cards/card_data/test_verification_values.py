@@ -46,7 +46,9 @@ def test_pin_verification_values_match_published_examples(key: str, pan: str, in
 
 
 @given(KEYS, PANS, st.integers(2026, 2099), st.integers(1, 12))
-def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(key: bytes, pan: str, year: int, month: int) -> None:
+def test_a_cvc2_begins_with_the_digits_that_psec_computes_for_service_code_000(
+    key: bytes, pan: str, year: int, month: int
+) -> None:
     """If the ciphertext has too few decimal digits, the service also uses hexadecimal letters, as the card schemes
     require.
 
@@ -61,16 +63,18 @@ def test_a_cvc2_matches_psec_for_year_month_and_service_code_000(key: bytes, pan
 
 
 @given(KEYS, PANS, PINS, st.integers(1, 6))
-def test_a_pin_verification_value_matches_psec(key: bytes, pan: str, pin: str, index: int) -> None:
+def test_a_pin_verification_value_agrees_with_the_value_of_the_psec_library(
+    key: bytes, pan: str, pin: str, index: int
+) -> None:
     assert verification_values.pvv(key, pan, pin, index) == psec.pin.generate_visa_pvv(key, str(index), pin, pan)
 
 
-def test_decimalization_converts_letters_to_digits_when_decimal_digits_run_out() -> None:
+def test_decimalization_converts_letters_to_digits_if_there_are_too_few_decimal_digits() -> None:
     assert verification_values.decimal_digits(bytes.fromhex("abcdefabcdef1abc"), 3) == "101"
     assert verification_values.decimal_digits(bytes.fromhex("feedfacecafebabe"), 4) == "5443"
 
 
-def test_cvc2s_of_different_expiries_and_cards_differ() -> None:
+def test_cvc2s_of_different_expiry_dates_or_cards_are_different() -> None:
     key = bytes.fromhex(COUNTED)
     months = {verification_values.cvc2(key, "4123456789012345", 2026, month) for month in range(1, 13)}
     cards = {verification_values.cvc2(key, f"412345678901{number:04}", 2026, 1) for number in range(100)}

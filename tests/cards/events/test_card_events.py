@@ -137,7 +137,7 @@ def test_an_account_event_has_the_previous_status_and_is_sent_only_for_a_change(
     ]
 
 
-def test_reads_rejections_and_unlisted_changes_send_no_event(heard: Listener) -> None:
+def test_a_read_a_rejected_request_or_an_unlisted_change_sends_no_event(heard: Listener) -> None:
     issuer = heard.issuer
     card = issuer.card_in("A")
     heard.forget()

@@ -86,7 +86,7 @@ def test_an_event_is_retried_with_the_same_id_and_body_until_delivered(causeway:
     assert len({sent.body for sent in causeway.receiver.received}) == 1
 
 
-def test_410_ends_the_retries_of_an_event(causeway: Causeway, secret: str) -> None:
+def test_a_response_with_status_410_ends_the_retries_of_an_event(causeway: Causeway, secret: str) -> None:
     causeway.receiver.answers = [Reply(410, b"", {}, 0)]
     delivery_id = an_event(causeway)
 
@@ -150,7 +150,7 @@ def test_an_internal_payment_sends_each_event_to_the_programme_manager_of_its_ac
     assert (delivery.manager_id, delivery.receiver) == (OTHER_MANAGER, f"manager#{OTHER_MANAGER}")
 
 
-def test_the_sweep_queues_an_event_after_the_queue_failed(
+def test_the_sweep_queues_an_event_that_was_not_queued_because_of_a_queue_failure(
     causeway: Causeway, secret: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     with monkeypatch.context() as patch:
@@ -162,7 +162,7 @@ def test_the_sweep_queues_an_event_after_the_queue_failed(
     assert (causeway.hub.delivery.call(sweep), causeway.queued()) == (1, [delivery_id])
 
 
-def test_recording_an_event_adds_no_storage_round_trip_to_the_request(causeway: Causeway, secret: str) -> None:
+def test_recording_an_event_requires_no_additional_storage_round_trip(causeway: Causeway, secret: str) -> None:
     issuer = warmed(Issuer(causeway))
     card, before = issuer.card(), len(causeway.recorded("card_event"))
 

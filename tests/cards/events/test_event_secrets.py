@@ -78,7 +78,9 @@ def test_only_the_new_and_the_previous_secret_are_valid_during_a_rotation_overla
     assert in_use(causeway) == [third.secret]
 
 
-def test_a_rotation_without_overlap_ends_the_old_secret_immediately(causeway: Causeway, cards: CardContainer) -> None:
+def test_a_rotation_without_an_overlap_invalidates_the_old_secret_immediately(
+    causeway: Causeway, cards: CardContainer
+) -> None:
     first(cards)
     made = cards.call(rotate_events_secret, NEW, 0)
 

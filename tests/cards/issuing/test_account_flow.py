@@ -38,7 +38,7 @@ def test_a_new_account_has_the_requested_members(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("programme", "groups"), [(501, (211, 301, 401)), (502, (None, 303, 401))])
-def test_a_new_account_takes_missing_groups_from_its_programme(
+def test_a_new_account_has_the_groups_of_its_programme_if_the_request_omits_the_groups(
     issuer: Issuer, programme: int, groups: tuple[int | None, int, int]
 ) -> None:
     found = account_record(issuer, issuer.account(program_id=programme))
@@ -55,7 +55,9 @@ def test_an_account_without_a_limit_group_returns_a_null_limit_group(issuer: Iss
 
 
 @pytest.mark.parametrize(("name", "number"), [("fee_group_id", 303), ("risk_rules_group_id", 403)])
-def test_a_new_account_with_a_group_outside_the_programme_returns_2005(issuer: Issuer, name: str, number: int) -> None:
+def test_a_new_account_with_a_group_that_is_not_in_the_programme_returns_2005(
+    issuer: Issuer, name: str, number: int
+) -> None:
     programme = EVERYDAY_ACCOUNT if name == "fee_group_id" else PREPAID_ACCOUNT
     members = {**LEAST, "program_id": programme, "holder_id": issuer.holder(), name: number}
 
@@ -64,7 +66,7 @@ def test_a_new_account_with_a_group_outside_the_programme_returns_2005(issuer: I
     assert (answer.status_code, name in answer.message) == (2005, True)
 
 
-def test_a_currency_outside_the_programme_returns_5003(issuer: Issuer) -> None:
+def test_a_currency_that_the_programme_does_not_support_returns_5003(issuer: Issuer) -> None:
     members = LEAST | {"holder_id": issuer.holder(), "currency_ison": GBP}
 
     assert issuer.do("createAccount", **members).status == "success"
@@ -173,7 +175,7 @@ def test_an_account_is_assigned_to_a_group(issuer: Issuer, action: str, name: st
         ("assignAccountToFeeRuleGroup", {"fee_group_id": 301}),
     ],
 )
-def test_assigning_a_group_outside_the_programme_returns_2005(
+def test_assigning_a_group_that_is_not_in_the_programme_returns_2005(
     issuer: Issuer, action: str, members: dict[str, int]
 ) -> None:
     account = issuer.account(program_id=PREPAID_ACCOUNT)

@@ -84,7 +84,7 @@ def test_a_new_card_has_the_requested_members(issuer: Issuer) -> None:
         (ONLINE, (11, 1, 22, 302, 203, 603, 402, GBP, 121, 2027, 3, 501, None, 301, 401)),
     ],
 )
-def test_a_new_card_takes_missing_members_from_its_programme(
+def test_a_new_card_has_the_values_of_its_programme_for_members_that_the_request_omits(
     issuer: Issuer, programme: int, expected: tuple[Any, ...]
 ) -> None:
     card = issuer.card(card_program_id=programme)
@@ -146,7 +146,9 @@ def test_the_order_of_a_physical_card_has_every_delivery_member(issuer: Issuer) 
 
 
 @pytest.mark.parametrize("form", [[GBP, EUR], "826,978", ["826", EUR], "826 , 978"])
-def test_a_card_gets_an_account_per_currency_and_the_first_account_is_the_default(issuer: Issuer, form: Any) -> None:
+def test_a_new_card_has_one_account_per_currency_and_the_first_account_is_the_default(
+    issuer: Issuer, form: Any
+) -> None:
     card = issuer.card(card_currency_ison=form)
 
     accounts = issuer.data("getAccounts", card_id=card.card_id)
@@ -155,7 +157,7 @@ def test_a_card_gets_an_account_per_currency_and_the_first_account_is_the_defaul
     assert details(issuer, card)["default_currency_ison"] == GBP
 
 
-def test_a_single_currency_is_accepted_and_the_default_is_the_programme_currency(issuer: Issuer) -> None:
+def test_a_single_currency_is_accepted_and_the_default_is_the_currency_of_the_programme(issuer: Issuer) -> None:
     for form, expected in ((USD, USD), ("840", USD), ("", EUR), ([], EUR), (None, EUR)):
         assert details(issuer, issuer.card(card_currency_ison=form))["default_currency_ison"] == expected
 
@@ -243,7 +245,7 @@ def test_a_card_expires_after_the_requested_months(issuer: Issuer, months: Any, 
     assert card.expiration == {"year": expiry[0], "month": expiry[1]}
 
 
-def test_ids_of_new_cards_ascend(issuer: Issuer) -> None:
+def test_the_ids_of_new_cards_are_in_ascending_order(issuer: Issuer) -> None:
     cards = [issuer.card() for _ in range(3)]
 
     for name in ("card_id", "card_request_id", "holder_id", "account_id"):
@@ -251,7 +253,7 @@ def test_ids_of_new_cards_ascend(issuer: Issuer) -> None:
         assert numbers == sorted(set(numbers))
 
 
-def test_a_card_country_is_accepted_as_number_or_text(issuer: Issuer) -> None:
+def test_a_card_country_is_accepted_as_a_number_or_as_text(issuer: Issuer) -> None:
     for country, meant in ((BRITAIN, BRITAIN), ("826", BRITAIN), ("036", 36), (36, 36)):
         assert details(issuer, issuer.card(card_country_ison=country))["country_ison"] == meant
 

@@ -30,7 +30,7 @@ FIELDS = ("card_request_id", "card_pan", "card_cvc2", "card_expiration_year", "c
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_wrong_activation_field_returns_6001(issuer: Issuer, name: str) -> None:
+def test_an_activation_with_a_wrong_field_returns_6001(issuer: Issuer, name: str) -> None:
     card = issuer.card()
     right = known(card)
 
@@ -80,7 +80,7 @@ def test_a_card_is_assigned_to_a_group(issuer: Issuer, action: str, name: str, n
     assert issuer.data("getCardDetails", card_id=card.card_id) == before | {member: number}
 
 
-def test_participation_in_scheme_account_updates_is_switched_on_and_off(issuer: Issuer) -> None:
+def test_the_participation_of_a_card_in_scheme_account_updates_is_switched_on_and_off(issuer: Issuer) -> None:
     card = issuer.card().card_id
 
     for flag, shown in ((1, 1), ("0", 0), ("1", 1), (0, 0)):
@@ -104,7 +104,7 @@ def test_get_design_returns_each_design_name_in_two_response_members(
     ]
 
 
-def test_designs_of_an_account_programme_return_3004(issuer: Issuer) -> None:
+def test_requesting_the_designs_of_an_account_programme_returns_3004(issuer: Issuer) -> None:
     assert issuer.do("getDesign", program_id=501).status_code == 3004
 
 

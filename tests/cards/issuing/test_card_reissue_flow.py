@@ -63,7 +63,7 @@ def test_a_reissued_card_has_the_same_ids_and_requires_activation(issuer: Issuer
     issuer.data("activateCard", card_id=card.card_id, card_request_id=new.card_request_id)
 
 
-def test_reissue_resets_the_pin_tries(issuer: Issuer) -> None:
+def test_a_reissue_resets_the_count_of_pin_tries(issuer: Issuer) -> None:
     card = physical(issuer)
     issuer.block_pin(card.card_id)
 
@@ -104,7 +104,7 @@ def test_a_reissued_card_with_the_same_number_is_valid_for_at_most_61_months(iss
     assert reissued(issuer, card, generate_new_pan=NEW).expiration == {"year": 2029, "month": 3}
 
 
-def test_reissue_renews_an_expired_card(issuer: Issuer) -> None:
+def test_a_reissue_renews_an_expired_card(issuer: Issuer) -> None:
     card = physical(issuer, card_validity_period=1)
     ahead = issuer.with_own_clock(days=62)
     assert details(ahead, card)["status"] == "E"
@@ -281,7 +281,7 @@ def test_a_reissue_to_a_programme_without_the_cards_currency_or_country_is_rejec
         (0, {"card_program_id": PREPAID, "generate_new_pan": 1, "auto_conversion": 1}, 2005),
     ],
 )
-def test_a_card_reissue_preserves_changes_or_rejects_the_auto_conversion_setting(
+def test_a_reissue_changes_auto_conversion_only_as_requested_and_as_the_programme_permits(
     issuer: Issuer, had: int, members: dict[str, Any], expected: int
 ) -> None:
     card = physical(issuer, auto_conversion=had)

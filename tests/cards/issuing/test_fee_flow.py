@@ -74,7 +74,7 @@ def test_a_custom_fee_debits_the_cards_account_in_the_requested_currency(tariff:
     assert ask(tariff, card_id=card.card_id, account_currency=YEN).status_code == 3001
 
 
-def test_a_currency_other_than_the_account_currency_returns_2005(tariff: Issuer) -> None:
+def test_a_fee_in_a_currency_other_than_the_account_currency_returns_2005(tariff: Issuer) -> None:
     card = with_money(tariff)
     before = tariff.balances(card.account_id)
     linked = ask(tariff, card_id=card.card_id, account_currency=EUR).data["transaction_id"]
@@ -234,7 +234,9 @@ def shared(tariff: Issuer) -> dict[int, int]:
     return made | {0: int(address["account_id"])}
 
 
-def test_a_fee_for_a_transaction_has_the_id_and_link_of_its_parent(tariff: Issuer, shared: dict[int, int]) -> None:
+def test_a_fee_for_a_transaction_has_the_id_and_the_link_of_that_transaction(
+    tariff: Issuer, shared: dict[int, int]
+) -> None:
     charged(tariff, shared[0], transaction_id=shared[9999])
 
     found = transactions(tariff, shared[0])

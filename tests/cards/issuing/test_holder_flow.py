@@ -55,7 +55,7 @@ def test_get_holder_omits_members_that_were_not_registered(issuer: Issuer) -> No
 
 
 @pytest.mark.parametrize("given", [1, "1"])
-def test_a_holder_type_sent_as_number_or_text_is_returned_as_text(issuer: Issuer, given: Any) -> None:
+def test_a_holder_type_sent_as_a_number_or_as_text_is_returned_as_text(issuer: Issuer, given: Any) -> None:
     holder = issuer.holder(**WHOLE_HOLDER | {"holder_type": given})
     card = issuer.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
 
@@ -78,7 +78,7 @@ def test_an_invalid_email_of_an_older_record_is_unchanged_until_an_update(issuer
     assert {name: holder_record(issuer, holder)[name] for name in odd} == odd | {"email": "zoe@example.com"}
 
 
-def test_a_phone_number_is_returned_as_text_and_codes_as_numbers(issuer: Issuer) -> None:
+def test_phone_numbers_are_returned_as_text_and_codes_are_returned_as_numbers(issuer: Issuer) -> None:
     found = holder_record(issuer, issuer.holder(phone_number=447700900123, country_ison="036", industry_id="0007"))
 
     assert found["phone_number"] == "447700900123"
@@ -87,7 +87,9 @@ def test_a_phone_number_is_returned_as_text_and_codes_as_numbers(issuer: Issuer)
 
 
 @pytest.mark.parametrize("make", ["account", "card"])
-def test_the_holder_members_of_a_request_create_the_same_holder_as_create_holder(issuer: Issuer, make: str) -> None:
+def test_the_holder_members_of_a_card_request_create_the_same_holder_as_create_holder(
+    issuer: Issuer, make: str
+) -> None:
     """The holder members of createCard have different names. Missing members are not returned."""
     made = issuer.card(**WHOLE_BLOCK).holder_id if make == "card" else None
     if make == "account":
@@ -99,7 +101,7 @@ def test_the_holder_members_of_a_request_create_the_same_holder_as_create_holder
     assert holder_record(issuer, made) == {**expected, "id": made, "access_level": 17}
 
 
-def test_a_new_holder_without_a_limit_group_gets_the_programmes_group(issuer: Issuer) -> None:
+def test_a_new_holder_without_a_limit_group_has_the_limit_group_of_the_programme(issuer: Issuer) -> None:
     with_group, without = issuer.card(), issuer.card(card_program_id=PREPAID)
 
     assert holder_record(issuer, with_group.holder_id)["holder_limit_group_id"] == 221
@@ -117,7 +119,7 @@ def test_create_holder_and_update_holder_return_the_id_and_empty_data(issuer: Is
 # -- updateHolder
 
 
-def test_an_update_replaces_all_but_type_access_level_and_ip_address(issuer: Issuer) -> None:
+def test_a_holder_update_replaces_all_members_except_type_access_level_and_ip_address(issuer: Issuer) -> None:
     holder = issuer.holder(**WHOLE_HOLDER, access_level=5)
 
     answer = issuer.do("updateHolder", holder_id=str(holder), **UPDATED)
@@ -142,7 +144,7 @@ def test_a_cardholder_update_does_not_change_missing_optional_fields(issuer: Iss
 
 
 @pytest.mark.parametrize("name", KEPT_OPTIONAL)
-def test_null_clears_an_optional_field(issuer: Issuer, name: str) -> None:
+def test_null_deletes_the_value_of_an_optional_field(issuer: Issuer, name: str) -> None:
     holder = issuer.holder(**WHOLE_HOLDER)
     before = holder_record(issuer, holder)
     same = {key: WHOLE_HOLDER[key] for key in (*HOLDER_DETAILS, "business_name")}

@@ -57,17 +57,17 @@ def left(issuer: Issuer, record_id: int, limit_type: int = ACCOUNT) -> tuple[int
 # -- what passes
 
 
-def test_a_payment_above_the_remaining_amount_of_a_limit_returns_5002(tariff: Issuer) -> None:
+def test_a_payment_that_exceeds_the_amount_left_in_a_limit_returns_5002(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
 
     assert codes(tariff, address, 1001, 600, 401, 400, 1) == [5002, None, 5002, None, 5002]
 
 
-def test_a_payment_above_the_remaining_count_of_a_limit_returns_5002(tariff: Issuer) -> None:
+def test_a_payment_that_exceeds_the_number_of_payments_left_in_a_limit_returns_5002(tariff: Issuer) -> None:
     assert codes(tariff, limited(tariff, OUT_A_DAY), 1, 1, 1, 1) == [None, None, None, 5002]
 
 
-def test_a_limit_error_names_the_limit_and_precedes_the_funds_check(tariff: Issuer) -> None:
+def test_limits_are_checked_before_the_funds_and_the_error_names_the_exceeded_limit(tariff: Issuer) -> None:
     answer = tariff.transfer(limited(tariff, OUT_A_DAY), 2_000_000)
 
     assert (answer.status_code, '"Out a day"' in answer.message) == (5002, True)
@@ -88,7 +88,7 @@ def test_a_daily_limit_resets_at_midnight_utc(tariff: Issuer) -> None:
     assert codes(tariff, address, 1000, 1) == [None, 5002]
 
 
-def test_an_amount_counts_in_the_limits_currency(tariff: Issuer) -> None:
+def test_an_amount_is_counted_in_the_currency_of_the_limit(tariff: Issuer) -> None:
     """A limit of 12.50 EUR on payments in pounds allows 10.00 GBP. Payments in euros do not count."""
     address = limited(tariff, EURO_WORTH)
     euros = tariff.address(address["account_id"], SEPA)
@@ -114,7 +114,7 @@ def test_a_limit_counts_each_country_once(tariff: Issuer) -> None:
     assert (entry["original_country_count"], entry["country_count"]) == (2, 0)
 
 
-def test_fees_do_not_count_in_limits(tariff: Issuer) -> None:
+def test_fees_do_not_count_towards_limits(tariff: Issuer) -> None:
     address = limited(tariff, OUT_A_DAY)
     tariff.data("assignAccountToFeeRuleGroup", account_id=address["account_id"], fee_group_id=SEPARATE)
 
@@ -198,7 +198,7 @@ def test_a_rejected_payment_restores_only_the_limit_window_of_the_payment(tariff
     assert left(tariff, account) == (3, 1000)
 
 
-def test_a_limit_releases_a_country_when_its_last_payment_is_rejected(tariff: Issuer) -> None:
+def test_a_limit_no_longer_counts_a_country_when_its_last_payment_is_rejected(tariff: Issuer) -> None:
     address = limited(tariff, COUNTRIES, SEPA)
     first, second = tariff.pending_payment(address, 100), tariff.pending_payment(address, 100)
 
@@ -274,7 +274,7 @@ def test_the_status_of_a_single_payment_limit_is_valid_until_the_current_time(ta
     assert entry["date_valid"] == tariff.clock.time()
 
 
-def test_pages_of_limits_return_the_total_count(issuer: Issuer) -> None:
+def test_each_page_of_limits_contains_the_total_number_of_limits(issuer: Issuer) -> None:
     account = issuer.account()
 
     def page(action: str, item_count: int, offset: int) -> Envelope:

@@ -81,7 +81,7 @@ def test_a_blended_fee_is_included_in_the_holder_amount_of_a_transfer(tariff: Is
     assert main["fee"] == 80
 
 
-def test_a_rejected_payment_has_no_fee_and_a_returned_payment_gets_no_fee_refund(tariff: Issuer) -> None:
+def test_a_rejected_payment_has_no_fee_and_the_fee_of_a_returned_payment_is_not_refunded(tariff: Issuer) -> None:
     address = tariff.funded_address(10_000)
     account = address["account_id"]
     tariff.data("assignAccountToFeeRuleGroup", account_id=account, fee_group_id=SEPARATE)
@@ -178,7 +178,7 @@ def test_a_conversion_uses_the_minor_units_of_the_accounts_currency(
     assert entries(movements(tariff, account)[-1])["fees", currency] == fee
 
 
-def test_a_foreign_payment_is_charged_the_fee_and_the_conversion(tariff: Issuer) -> None:
+def test_a_payment_in_a_foreign_currency_is_charged_the_fee_and_the_conversion_mark_up(tariff: Issuer) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
     assert tariff.inbound(tariff.address(account), 10_000)["available_balance"] == 9900
 
@@ -192,7 +192,9 @@ def test_a_foreign_payment_is_charged_the_fee_and_the_conversion(tariff: Issuer)
     assert booked["conversion", GBP] == 800
 
 
-def test_payer_and_payee_of_an_internal_transfer_have_separate_rates_and_fees(issuer: Issuer, tariff: Issuer) -> None:
+def test_the_payer_and_the_payee_of_an_internal_transfer_have_separate_rates_and_fees(
+    issuer: Issuer, tariff: Issuer
+) -> None:
     source = issuer.funded_address(10_000, EUR)
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
@@ -238,7 +240,9 @@ def test_a_fee_of_an_inbound_payment_is_deducted_from_its_amount(tariff: Issuer,
 
 
 @pytest.mark.parametrize(("amount", "left"), [(7, 0), (8, 0), (9, 1)])
-def test_fees_of_an_inbound_payment_never_exceed_its_amount(tariff: Issuer, amount: int, left: int) -> None:
+def test_the_fees_of_an_inbound_payment_never_exceed_the_amount_of_the_payment(
+    tariff: Issuer, amount: int, left: int
+) -> None:
     account = tariff.account(currency_ison=GBP, fee_group_id=SEPARATE)
 
     assert tariff.inbound(tariff.address(account), amount)["available_balance"] == left

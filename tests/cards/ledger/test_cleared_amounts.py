@@ -47,7 +47,7 @@ class Shop:
         return self.state.debited
 
 
-def test_sixty_refunds_of_a_yen_credit_the_38_cents_of_the_purchase() -> None:
+def test_sixty_refunds_of_one_yen_each_credit_exactly_the_38_cents_of_the_purchase() -> None:
     rate = Decimal("0.0063")
     shop = Shop([60], rate, Decimal(0), JPY, EUR)
 
@@ -96,7 +96,7 @@ def test_the_last_refund_credits_the_remainder_after_clearings_between_refunds(
         assert shop.state.credited == shop.debited
 
 
-def test_refunds_credit_the_remainder_after_a_dispute_below_a_minor_unit() -> None:
+def test_refunds_credit_the_remainder_after_a_dispute_of_less_than_one_minor_unit() -> None:
     """The rate is 0.50 EUR per yen. A dispute of 0.25 EUR equals half a yen, which is rounded to one yen."""
     rate = Decimal("0.5")
     shop = Shop([10], rate, Decimal(0), JPY, EUR)

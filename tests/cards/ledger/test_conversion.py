@@ -89,7 +89,7 @@ def test_half_a_minor_unit_is_rounded_away_from_zero(exact: str, whole: int) -> 
         (1, "100", 1),
     ],
 )
-def test_a_percentage_is_rounded_once(amount: int, percent: str, part: int) -> None:
+def test_a_percentage_of_an_amount_is_rounded_only_once(amount: int, percent: str, part: int) -> None:
     assert percentage(amount, Decimal(percent)) == part
 
 
@@ -226,7 +226,7 @@ def test_the_markup_raises_debits_and_lowers_credits(
         (1, False, 1, 0),
     ],
 )
-def test_base_and_holder_amount_are_rounded_from_the_exact_rates(
+def test_the_base_amount_and_the_holder_amount_are_rounded_from_the_exact_rates(
     amount: int, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
     """At a rate of 0.5 with a mark-up of 2 %, 33 converts to 16.5. For the holder, 33 converts to 16.83 or 16.17."""
@@ -241,7 +241,7 @@ def test_base_and_holder_amount_are_rounded_from_the_exact_rates(
     ("rounding", "debit", "base_amount", "holder_amount"),
     [(UP, True, 17, 17), (DOWN, False, 16, 16), (NEAREST, True, 17, 17), (NEAREST, False, 17, 16)],
 )
-def test_base_and_holder_amount_are_rounded_in_the_same_direction(
+def test_the_base_amount_and_the_holder_amount_are_rounded_in_the_same_direction(
     rounding: str, debit: bool, base_amount: int, holder_amount: int
 ) -> None:
     """The amount 33 converts to 16.5. For the holder, 33 converts to 16.83 or 16.17."""
@@ -301,7 +301,7 @@ def test_a_currency_without_minor_units_is_not_converted() -> None:
 
 @settings(max_examples=100)
 @given(AMOUNTS, RATES, st.decimals(0, 100, places=4), st.booleans())
-def test_a_conversion_never_gives_the_holder_a_better_rate_than_the_base_rate(
+def test_the_rate_of_a_conversion_is_never_better_for_the_holder_than_the_base_rate(
     amount: int, rate: Decimal, markup: Decimal, debit: bool
 ) -> None:
     made = conversion(Catalogue(1, "", rates={(EUR, JPY): Rate(rate, markup)}), amount, EUR, JPY, debit=debit)

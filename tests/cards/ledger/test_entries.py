@@ -37,7 +37,7 @@ def rows(operations: list[Operation]) -> list[dict[str, Any]]:
     return [each.item for each in operations if isinstance(each, Put) and each.item["part"].startswith("movement#")]
 
 
-def test_bookings_holds_and_reservations_have_counter_entries() -> None:
+def test_every_booking_hold_or_reservation_has_a_counter_entry() -> None:
     mine, made = account(), movement()
     made.book(mine, 1000, EXTERNAL)
     made.hold(mine, 300)
@@ -63,7 +63,7 @@ def test_bookings_holds_and_reservations_have_counter_entries() -> None:
     assert row["epm_transaction_id"] == 5
 
 
-def test_an_exchange_balances_in_both_currencies() -> None:
+def test_the_entries_of_a_currency_exchange_add_up_to_zero_in_both_currencies() -> None:
     mine, made = account(), movement()
     made.book(mine, -875, CONVERSION)
     made.exchange(GBP, 700, EXTERNAL)

@@ -101,7 +101,7 @@ def test_a_percentage_fee_is_rounded_half_up(amount: int, price: list[int]) -> N
     assert charged(amount, entry(percent=Decimal("0.5"))) == price
 
 
-def test_the_fixed_part_is_added_to_the_percentage() -> None:
+def test_the_fixed_part_of_a_fee_is_added_to_the_percentage() -> None:
     assert charged(10_00, entry(fixed=30, percent=Decimal("1.5"))) == [45]
     assert charged(0, entry(fixed=30, percent=Decimal("1.5"))) == [30]
 
@@ -119,7 +119,7 @@ def test_a_price_above_the_maximum_is_lowered_to_the_maximum(amount: int, price:
 @pytest.mark.parametrize(
     ("fixed", "price"), [(49, [50]), (50, [50]), (51, [51]), (99, [99]), (100, [100]), (101, [100])]
 )
-def test_minimum_and_maximum_apply_to_the_fixed_part(fixed: int, price: list[int]) -> None:
+def test_the_minimum_and_the_maximum_of_a_fee_apply_to_its_fixed_part(fixed: int, price: list[int]) -> None:
     assert charged(10_00, entry(fixed=fixed, minimum=50, maximum=100)) == price
 
 
@@ -127,7 +127,7 @@ def test_a_maximum_of_zero_charges_nothing() -> None:
     assert charged(10_00, entry(fixed=50, maximum=0)) == []
 
 
-def test_minimum_and_maximum_apply_to_the_sum_of_fixed_part_and_percentage() -> None:
+def test_the_minimum_and_the_maximum_apply_to_the_sum_of_the_fixed_part_and_the_percentage() -> None:
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), maximum=50)) == [50]
     assert charged(10_00, entry(fixed=30, percent=Decimal(3), minimum=60)) == [60]
 
@@ -137,7 +137,7 @@ def test_a_percentage_applies_to_the_amount_in_the_entrys_currency() -> None:
     assert charged(100_00, entry(percent=Decimal(2)), currency=USD) == [1_85]
 
 
-def test_bounds_apply_in_the_entrys_currency_before_the_conversion() -> None:
+def test_the_minimum_and_the_maximum_apply_in_the_entrys_currency_before_the_conversion() -> None:
     """The maximum of 2.00 euros equals 322.5 yen."""
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=JPY) == [323]
     assert charged(1_000_00, entry(percent=Decimal(1), maximum=200), account=KWD) == [666]

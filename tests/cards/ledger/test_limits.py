@@ -151,7 +151,7 @@ def test_a_used_limit_resets_in_the_first_second_of_the_next_window(duration: in
     owner.refused(1)
 
 
-def test_a_window_started_by_a_faster_clock_continues() -> None:
+def test_a_time_window_that_a_process_with_a_faster_clock_started_is_continued() -> None:
     owner = Owner(entry(count=1))
     owner.now = TODAY
     counted = owner.moves(1)
@@ -167,7 +167,7 @@ def test_a_window_started_by_a_faster_clock_continues() -> None:
 
 
 @pytest.mark.parametrize("duration", [ONCE, DAY, WEEK, MONTH, YEAR])
-def test_an_amount_at_the_limit_passes_and_a_higher_amount_is_rejected(duration: int) -> None:
+def test_an_amount_equal_to_the_limit_is_accepted_and_a_higher_amount_is_rejected(duration: int) -> None:
     owner = Owner(entry(amount=100_00, duration=duration))
 
     refusal = owner.refused(100_01)
@@ -189,7 +189,7 @@ def test_amounts_add_up_to_the_limit_and_a_higher_sum_is_rejected() -> None:
     owner.moves(0)
 
 
-def test_a_movement_above_the_count_of_a_limit_is_rejected() -> None:
+def test_a_movement_that_exceeds_the_number_of_movements_in_a_limit_is_rejected() -> None:
     owner = Owner(entry(count=3))
     for _ in range(3):
         owner.moves(LARGE)
@@ -200,7 +200,7 @@ def test_a_movement_above_the_count_of_a_limit_is_rejected() -> None:
     assert refusal.left == 0
 
 
-def test_a_new_country_above_the_country_count_is_rejected() -> None:
+def test_a_movement_to_one_more_country_than_a_limit_allows_is_rejected() -> None:
     owner = Owner(entry(country_count=2))
     owner.moves(1, country=DE)
     owner.moves(1, country=FR)
@@ -246,7 +246,7 @@ def test_a_limit_on_single_transactions_does_not_count_movements() -> None:
     assert owner.left() == LimitLeft(owner.group.entries[0], 1, 100_00, 1, NOON)
 
 
-def test_a_limit_changed_to_single_transactions_ignores_earlier_counts() -> None:
+def test_a_limit_that_is_changed_to_apply_to_single_transactions_ignores_earlier_counts() -> None:
     owner = Owner(entry(amount=100_00, duration=ONCE))
     owner.windows = {"3.1": Window(TODAY, 1, 100_00)}
     owner.now = TODAY
@@ -332,7 +332,7 @@ def test_no_limit_applies_without_a_limit_group() -> None:
 # -- currencies
 
 
-def test_an_amount_counts_in_the_entrys_currency_at_the_base_rate() -> None:
+def test_an_amount_is_counted_in_the_entrys_currency_at_the_base_rate() -> None:
     """100.00 dollars equal 92.50 euros."""
     owner = Owner(entry(amount=92_50))
 
@@ -422,7 +422,7 @@ def test_a_release_into_an_ended_window_changes_nothing() -> None:
     owner.refused(1)
 
 
-def test_a_release_never_takes_a_counter_below_zero() -> None:
+def test_a_release_never_reduces_a_counter_below_zero() -> None:
     owner = Owner(entry(amount=100, count=2, country_count=1))
     counted = owner.moves(60, country=DE)
     owner.releases(counted)

@@ -88,7 +88,7 @@ def test_an_entry_for_a_transaction_type_matches_only_movements_of_that_type(
 @pytest.mark.parametrize(
     ("asked", "entry_mode", "falls"), [(7, 7, True), (7, 5, False), (0, 0, True), (0, 1, False), (99, 81, True)]
 )
-def test_an_entry_for_an_entry_mode_matches_only_movements_with_that_mode(
+def test_a_rule_entry_for_a_card_entry_mode_matches_only_movements_with_that_mode(
     matches: Any, asked: int, entry_mode: int, falls: bool
 ) -> None:
     assert matches(replace(FACTS, entry_mode=entry_mode), entry_mode=asked) is falls
@@ -228,14 +228,16 @@ OF_CLASS = {
 
 @pytest.mark.parametrize("transaction_class", LIMIT_CLASSES)
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_limit_class_matches_only_its_transaction_types(transaction_class: int, transaction_type: int) -> None:
+def test_a_limit_class_matches_only_the_transaction_types_of_the_class(
+    transaction_class: int, transaction_type: int
+) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert counted(facts, transaction_class=transaction_class) is (transaction_type in OF_CLASS[transaction_class])
 
 
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_a_limit_on_one_type_counts_every_type_except_returned_payments(transaction_type: int) -> None:
+def test_a_limit_for_one_transaction_type_counts_that_type_unless_the_type_is_a_return(transaction_type: int) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
 
     assert counted(facts, transaction_type=transaction_type) is (transaction_type not in RETURNS)
@@ -243,7 +245,9 @@ def test_a_limit_on_one_type_counts_every_type_except_returned_payments(transact
 
 @pytest.mark.parametrize("transaction_class", [each for each in LIMIT_CLASSES if each])
 @pytest.mark.parametrize("transaction_type", TRANSACTION_TYPES)
-def test_class_and_type_of_a_limit_must_both_match(transaction_class: int, transaction_type: int) -> None:
+def test_a_limit_matches_only_if_both_its_class_and_its_transaction_type_match(
+    transaction_class: int, transaction_type: int
+) -> None:
     facts = replace(FACTS, transaction_type=transaction_type)
     found = counted(facts, transaction_class=transaction_class, transaction_type=transaction_type)
 
@@ -264,7 +268,7 @@ def test_a_fee_or_risk_rule_for_any_type_matches_debits_and_credits(matches: Any
 
 
 @pytest.mark.parametrize("country", [FR, None])
-def test_attributes_of_an_external_payment_have_the_country_of_the_holder(country: int | None) -> None:
+def test_the_attributes_of_an_external_payment_contain_the_country_of_the_holder(country: int | None) -> None:
     common: dict[str, Any] = {"id": 7, "manager_id": 3, "access_level": 500}
     details = {} if country is None else {"country_ison": country}
     groups: dict[str, Any] = {"program_id": 501, "fee_group_id": 301, "risk_group_id": 401}

@@ -53,7 +53,7 @@ def test_a_transaction_writes_an_account_row_and_a_lookup_item() -> None:
     }
 
 
-def test_base_rate_and_holder_rate_are_one_without_a_conversion() -> None:
+def test_the_base_rate_and_the_holder_rate_are_one_without_a_conversion() -> None:
     row, _ = put_transaction(fee(), account(), AT, "W1")
 
     assert (row.item["base_rate"], row.item["holder_rate"]) == (1, 1)

@@ -31,7 +31,7 @@ def paying(address: Any) -> dict[str, Any]:
 # -- opening
 
 
-def test_a_uk_address_has_sort_code_account_number_and_iban(issuer: Issuer) -> None:
+def test_a_uk_address_has_a_sort_code_an_account_number_and_an_iban(issuer: Issuer) -> None:
     account = issuer.account(currency_ison=GBP)
     [holder] = [row["holder_id"] for row in issuer.data("getAccounts", account_id=account)]
 
@@ -82,7 +82,7 @@ def test_an_address_country_defaults_to_the_country_of_the_holder(issuer: Issuer
     assert issuer.address(account, SEPA, country_ison=GERMANY)["country_ison"] == GERMANY
 
 
-def test_an_address_outside_sepa_gets_a_bank_in_germany(issuer: Issuer) -> None:
+def test_an_address_for_a_country_outside_sepa_is_opened_at_a_bank_in_germany(issuer: Issuer) -> None:
     assert issuer.address(method=SEPA, country_ison=BRAZIL)["country_ison"] == GERMANY
 
 
@@ -109,7 +109,7 @@ def test_an_address_truncates_the_holder_name_to_70_characters(issuer: Issuer) -
 
 
 @pytest.mark.parametrize(("method", "currency"), [(UK, EUR), (SEPA, GBP), (UK, USD)])
-def test_a_currency_that_the_payment_method_does_not_support_returns_5003(
+def test_an_address_in_a_currency_that_the_payment_method_does_not_support_returns_5003(
     issuer: Issuer, method: int, currency: int
 ) -> None:
     account = issuer.account(currency_ison=GBP)
@@ -127,7 +127,9 @@ def test_an_account_in_another_currency_needs_exchange_rates_for_an_address(tari
 
 
 @pytest.mark.parametrize(("status", "refusal"), [("A", None), ("R", None), ("S", 4003), ("C", 4003)])
-def test_only_active_and_restricted_accounts_get_addresses(issuer: Issuer, status: str, refusal: int | None) -> None:
+def test_an_address_can_be_opened_only_for_an_active_or_restricted_account(
+    issuer: Issuer, status: str, refusal: int | None
+) -> None:
     account = issuer.account_in(status, currency_ison=GBP)
 
     answer = issuer.do(ASSIGN, account_id=account, epm_method_id=UK, currency_ison=GBP)
@@ -202,7 +204,7 @@ def test_a_duplicate_assignment_opens_one_address(issuer: Issuer) -> None:
     assert len(issuer.data("getAccountExternalPaymentAddresses", account_id=account)) == 1
 
 
-def test_an_address_above_the_maximum_of_an_account_returns_2003(
+def test_an_address_that_exceeds_the_maximum_number_for_an_account_returns_2003(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(address_flow, "MOST_ADDRESSES", 2)
@@ -219,7 +221,7 @@ def test_an_address_above_the_maximum_of_an_account_returns_2003(
 # -- special accounts
 
 
-def test_a_special_account_gets_addresses_without_a_holder(issuer: Issuer) -> None:
+def test_the_addresses_of_a_special_account_have_no_holder(issuer: Issuer) -> None:
     first = issuer.special_address()
     second = issuer.special_address(account_name="Second")
 
@@ -244,7 +246,9 @@ def test_a_special_account_of_another_programme_manager_returns_3013(issuer: Iss
     )
 
 
-def test_special_accounts_of_two_managers_with_the_same_number_are_separate(issuer: Issuer, tariff: Issuer) -> None:
+def test_special_accounts_with_the_same_number_of_two_programme_managers_are_separate(
+    issuer: Issuer, tariff: Issuer
+) -> None:
     theirs, ours = issuer.special_address(), tariff.special_address(SPECIAL)
     tariff.inbound(ours, 700)
 

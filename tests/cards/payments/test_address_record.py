@@ -114,7 +114,7 @@ def test_a_british_address_is_found_by_iban_and_by_sort_code_and_account_number(
     assert by_both["address_id"] == made.id
 
 
-def test_a_british_iban_has_the_key_of_its_sort_code_and_account_number() -> None:
+def test_a_british_iban_has_the_lookup_key_of_its_sort_code_and_account_number() -> None:
     numbers = {"sort_code": "601613", "account_number": "31926819"}
     by_iban, by_both = british(**dict.fromkeys(numbers, None), iban=BRITISH), british(**numbers, iban=None)
 

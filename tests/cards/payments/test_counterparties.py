@@ -87,7 +87,7 @@ def test_an_inbound_payment_has_its_sender_as_counterparty(notified_issuer: Issu
         ),
     ],
 )
-def test_an_outbound_payment_has_the_payee_and_the_payees_account_as_counterparty(
+def test_the_counterparty_of_an_outbound_payment_is_the_payee_with_the_payees_account(
     notified_issuer: Issuer, method: int, destination: Members, account: Members
 ) -> None:
     words = {"description": "Rent of May", "reference_number": "FLAT 2"}
@@ -119,7 +119,7 @@ def test_a_direct_debit_and_its_return_have_the_creditor_as_counterparty(notifie
     assert (back["reference_number"], back["parent_transaction_id"]) == ("Refund", debit["transaction_id"])
 
 
-def test_each_account_of_an_internal_transfer_has_the_second_account_as_counterparty(notified_issuer: Issuer) -> None:
+def test_the_two_accounts_of_an_internal_transfer_are_counterparties_of_each_other(notified_issuer: Issuer) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.address()
     words = {"description": "For May", "reference_number": "INVOICE 9"}
     paid = notified_issuer.transfer(payer, AMOUNT, destination_iban=payee["iban"], **words).data
@@ -197,7 +197,7 @@ def test_a_fee_of_a_payment_has_no_counterparty(notified_issuer: Issuer) -> None
 # -- returns
 
 
-def test_a_return_shows_its_direction_and_its_original_transaction(notified_issuer: Issuer) -> None:
+def test_a_returned_payment_shows_its_direction_and_its_original_transaction(notified_issuer: Issuer) -> None:
     address = notified_issuer.funded_address(10_000)
     account = address["account_id"]
     originals = {
@@ -223,7 +223,9 @@ def test_a_return_shows_its_direction_and_its_original_transaction(notified_issu
     ]
 
 
-def test_a_sent_return_has_a_new_reference_and_a_received_return_the_payment_reference(notified_issuer: Issuer) -> None:
+def test_a_sent_return_has_a_new_reference_and_a_received_return_has_the_payment_reference(
+    notified_issuer: Issuer,
+) -> None:
     payer, payee = notified_issuer.funded_address(10_000), notified_issuer.funded_address(10_000)
     number = notified_issuer.pending_payment(payer, AMOUNT, reference_number="Rent")
     notified_issuer.result(number, "settled")

@@ -51,7 +51,7 @@ def test_a_cancelled_mandate_rejects_new_and_pending_direct_debits(issuer: Issue
     assert (passed(issuer, number)["state"], issuer.balances(address["account_id"])[0]) == ("J", 10_000)
 
 
-def test_a_rejected_direct_debit_of_a_cancelled_mandate_is_final(issuer: Issuer) -> None:
+def test_the_rejection_of_a_direct_debit_of_a_cancelled_mandate_is_final(issuer: Issuer) -> None:
     mandate = issuer.mandate(issuer.funded_address(100))
     issuer.data(CANCEL, epm_mandate_id=mandate, reason=1)
     number = issuer.debit(mandate, 100)["epm_transaction_id"]
@@ -75,7 +75,7 @@ def test_a_mandate_above_the_access_level_returns_3011(issuer: Issuer, level: in
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("S", 4008), ("B", 4008)])
-def test_only_an_active_address_gets_mandates(issuer: Issuer, status: str, code: int | None) -> None:
+def test_a_mandate_can_be_created_only_for_an_active_address(issuer: Issuer, status: str, code: int | None) -> None:
     address = issuer.address()
     issuer.data("changeExternalPaymentAddressStatus", epm_address_id=address["id"], status=status)
     members = {"epm_address_id": address["id"], "creditor_name": "Gym", "reference": "M1"}
@@ -149,7 +149,7 @@ def test_a_decision_after_the_cut_off_returns_4008(issuer: Issuer, seconds: int,
     assert decide(issuer, number, 0) == code
 
 
-def test_a_decision_is_accepted_only_for_a_direct_debit(issuer: Issuer) -> None:
+def test_a_decision_is_accepted_only_for_a_payment_that_is_a_direct_debit(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
     came = issuer.inbound(address, 100)["epm_transaction_id"]
 

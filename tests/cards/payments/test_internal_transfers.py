@@ -130,7 +130,7 @@ def test_a_transfer_above_a_limit_of_the_destination_returns_7001_and_is_not_cou
     assert tariff.transfer(source, 500).status == "success"
 
 
-def test_an_internal_direct_credit_is_returned_as_a_direct_credit(issuer: Issuer) -> None:
+def test_an_internal_direct_credit_is_sent_back_by_a_direct_credit_return(issuer: Issuer) -> None:
     source, target = issuer.funded_address(2500), issuer.address()
     arrived = payment(issuer, issuer.pending_payment(source, 2500, **to(target), schemes="BACS")).counterpart
 

@@ -31,7 +31,7 @@ DIGITS = "0123456789"
         "fails modulus 11",
     ],
 )
-def test_the_published_examples_return_the_published_results(
+def test_the_published_examples_of_the_modulus_check_have_the_published_results(
     sort_code: str, account_number: str, expected: bool
 ) -> None:
     assert is_valid(sort_code, account_number) == expected
@@ -88,5 +88,5 @@ def test_modulus_11_has_no_check_digit_for_some_seven_digits() -> None:
     assert with_check_digit(MOD_11, "0000006") is None
 
 
-def test_a_sort_code_without_weights_gets_the_check_digit_0() -> None:
+def test_a_sort_code_without_weights_has_the_check_digit_0() -> None:
     assert with_check_digit("601613", "1234567") == "12345670"

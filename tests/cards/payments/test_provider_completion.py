@@ -144,7 +144,7 @@ def test_an_unrecorded_rejection_by_the_provider_is_recorded_once(
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["lost", "written"])
-def test_a_transfer_with_a_lost_response_to_its_hold_is_submitted_once(
+def test_a_transfer_whose_hold_request_lost_its_storage_response_is_submitted_once(
     new_issuer: Issuer, provider: Watched, applied: bool
 ) -> None:
     address, reference = new_issuer.funded_address(10_000), new_issuer.reference()

@@ -61,7 +61,7 @@ def test_a_failed_payment_does_not_delay_other_payments(
     assert (new_issuer.hub.cards.call(finish_due_payments), waiting(new_issuer)) == (1, [])
 
 
-def test_a_run_that_exceeds_its_time_limit_starts_no_further_payment(new_issuer: Issuer) -> None:
+def test_a_recovery_run_that_exceeds_its_time_limit_starts_no_further_payment(new_issuer: Issuer) -> None:
     silent(new_issuer, 2)
     new_issuer.clock.advance(60)
     now = new_issuer.clock.monotonic()
@@ -69,7 +69,7 @@ def test_a_run_that_exceeds_its_time_limit_starts_no_further_payment(new_issuer:
     assert [new_issuer.hub.cards.call(finish_due_payments, until) for until in (now - 1, now)] == [0, 2]
 
 
-def test_a_run_handles_a_maximum_of_payments_and_the_next_run_continues(
+def test_a_recovery_run_completes_a_maximum_number_of_payments_and_the_next_run_continues(
     new_issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent(new_issuer, 3)
@@ -105,7 +105,7 @@ def test_a_decision_that_arrives_during_the_cut_off_is_applied(new_issuer: Issue
     assert late.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_the_job_logs_the_number_of_finished_payments(new_issuer: Issuer, lines: Lines) -> None:
+def test_the_scheduled_job_logs_the_number_of_finished_payments(new_issuer: Issuer, lines: Lines) -> None:
     from chalicelib.cards import jobs
 
     numbers = silent(new_issuer, 2)

@@ -45,7 +45,7 @@ def of_every_kind(issuer: Issuer, address: Any) -> dict[str, int]:
     return found
 
 
-def test_each_return_action_accepts_only_settled_payments_of_its_kind(issuer: Issuer) -> None:
+def test_each_return_action_accepts_only_settled_payments_of_the_kind_of_the_action(issuer: Issuer) -> None:
     payments = of_every_kind(issuer, issuer.funded_address(5000))
     own = {INBOUND: "settled in", CREDIT: "direct credit", DEBIT: "settled debit"}
 
@@ -104,7 +104,7 @@ def test_a_second_return_of_a_payment_returns_4004(issuer: Issuer, action: str, 
     assert issuer.balances(address["account_id"]) == (2500, 2500, 0)
 
 
-def test_a_duplicate_return_gets_the_first_response(issuer: Issuer) -> None:
+def test_a_duplicate_return_request_has_the_first_response(issuer: Issuer) -> None:
     _, number = came(issuer, 2500)
     members = {"request_reference_id": issuer.reference()}
 
@@ -125,7 +125,7 @@ def test_a_sepa_return_without_a_reason_returns_2006(
     assert back(issuer, number, **reason).status_code == code
 
 
-def test_a_direct_credit_return_has_empty_data(issuer: Issuer) -> None:
+def test_the_response_to_a_direct_credit_return_has_empty_data(issuer: Issuer) -> None:
     address, number = came(issuer, 2500, "BACS")
 
     answer = back(issuer, number, CREDIT)

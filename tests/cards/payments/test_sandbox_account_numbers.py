@@ -15,7 +15,7 @@ IDS = st.integers(1, 9_999_999)
 
 
 @pytest.mark.parametrize("letters", SEPA_COUNTRIES)
-def test_every_sepa_country_gets_valid_and_distinct_ibans(letters: str) -> None:
+def test_the_generated_ibans_of_every_sepa_country_are_valid_and_distinct(letters: str) -> None:
     ibans = [sepa_iban(SEPA_COUNTRIES[letters], number) for number in [*range(1, 40), 999_999]]
 
     assert all(iban and is_iban(iban) and stdnum_iban.is_valid(iban) for iban in ibans)
@@ -24,16 +24,16 @@ def test_every_sepa_country_gets_valid_and_distinct_ibans(letters: str) -> None:
 
 
 @given(st.sampled_from(sorted(SEPA_COUNTRIES.values())), IDS, IDS)
-def test_no_two_addresses_get_the_same_iban(country: int, one: int, other: int) -> None:
+def test_no_two_addresses_have_the_same_iban(country: int, one: int, other: int) -> None:
     assert (sepa_iban(country, one) == sepa_iban(country, other)) == (one == other)
 
 
 @pytest.mark.parametrize("country", [BRAZIL, ICELAND])
-def test_a_country_without_generated_ibans_gets_a_german_iban(country: int) -> None:
+def test_an_address_for_a_country_without_generated_ibans_has_a_german_iban(country: int) -> None:
     assert sepa_iban(country, 7) == sepa_iban(GERMANY, 7)
 
 
-def test_a_country_with_exhausted_numbers_gets_a_german_iban() -> None:
+def test_an_address_for_a_country_with_exhausted_numbers_has_a_german_iban() -> None:
     last, next_one = sepa_iban(NORWAY, 999_999), sepa_iban(NORWAY, 1_000_000)
 
     assert last
@@ -57,7 +57,7 @@ def test_british_account_numbers_are_exhausted_after_id_9_999_999() -> None:
     assert british_number(10_000_000) is None
 
 
-def test_a_british_iban_contains_the_sort_code_and_number_and_equals_the_sepa_iban() -> None:
+def test_a_british_iban_contains_the_sort_code_and_the_number_and_equals_the_sepa_iban() -> None:
     number = british_number(17)
 
     assert number == "00000178"

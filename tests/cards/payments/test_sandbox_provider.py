@@ -57,7 +57,7 @@ def silent() -> Iterator[None]:
 # -- addresses
 
 
-def test_a_british_address_has_sort_code_valid_account_number_and_iban(provider: Provider) -> None:
+def test_a_british_address_has_a_sort_code_a_valid_account_number_and_an_iban(provider: Provider) -> None:
     opened = provider.open_address(AddressRequest(17, UK, GBP, GERMANY, "Zoë O'Neil"))
 
     assert opened.sort_code == "089999"
@@ -82,7 +82,7 @@ def test_a_european_address_has_an_iban_and_a_bic_of_the_same_country(provider: 
     assert opened.sort_code is opened.account_number is None
 
 
-def test_an_address_outside_sepa_is_opened_in_germany(provider: Provider) -> None:
+def test_an_address_for_a_country_outside_sepa_is_opened_in_germany(provider: Provider) -> None:
     assert provider.open_address(AddressRequest(17, SEPA, EUR, BRAZIL, "Zoë O'Neil")).country == GERMANY
 
 
@@ -141,7 +141,7 @@ def test_requested_schemes_are_tried_in_order(provider: Provider) -> None:
     assert provider.submit(sent) == accepted(sent, "SCT")
 
 
-def test_an_amount_above_every_requested_scheme_is_rejected(provider: Provider) -> None:
+def test_an_amount_above_the_limits_of_all_requested_schemes_is_rejected(provider: Provider) -> None:
     sent = order(schemes=("SCTINST",), amount=10_000_001)
 
     assert provider.submit(sent) == provider.find(sent.payment_id)
@@ -153,7 +153,7 @@ def test_an_amount_above_every_requested_scheme_is_rejected(provider: Provider) 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
 @pytest.mark.parametrize("name", ["REFUSE", "refuse me", "Refused Ltd"])
-def test_an_order_to_the_name_refuse_is_always_rejected(provider: Provider, name: str, kind: Any) -> None:
+def test_an_order_to_a_payee_named_refuse_is_always_rejected(provider: Provider, name: str, kind: Any) -> None:
     sent = order(name, kind=kind)
     refused = Receipt(accepted=False, reason="the sandbox refuses this name")
 
@@ -161,7 +161,7 @@ def test_an_order_to_the_name_refuse_is_always_rejected(provider: Provider, name
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_the_first_response_to_an_order_to_the_name_silent_is_lost(provider: Provider, kind: Any) -> None:
+def test_the_first_response_to_an_order_to_a_payee_named_silent_is_lost(provider: Provider, kind: Any) -> None:
     sent = order("Silent Night Ltd", kind=kind)
 
     with silent():
@@ -171,7 +171,9 @@ def test_the_first_response_to_an_order_to_the_name_silent_is_lost(provider: Pro
 
 
 @pytest.mark.parametrize("kind", ["payment", "return"])
-def test_an_order_to_the_name_lost_reaches_the_provider_at_the_second_attempt(provider: Provider, kind: Any) -> None:
+def test_an_order_to_a_payee_named_lost_reaches_the_provider_at_the_second_attempt(
+    provider: Provider, kind: Any
+) -> None:
     sent = order("LOST", kind=kind)
 
     with silent():

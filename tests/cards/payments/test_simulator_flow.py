@@ -79,7 +79,7 @@ def test_an_inbound_payment_to_a_suspended_closed_or_blocked_destination_bounces
         (SEPA, "WIRE", 2005),
     ],
 )
-def test_an_inbound_payment_by_a_scheme_of_a_different_method_returns_2005(
+def test_an_inbound_payment_by_a_scheme_of_a_different_payment_method_returns_2005(
     issuer: Issuer, method: int, scheme: str, code: int | None
 ) -> None:
     assert issuer.sim(IN, **members(issuer.address(method=method), scheme=scheme)).status_code == code
@@ -158,7 +158,7 @@ def test_a_direct_debit_with_missing_or_conflicting_members_is_rejected(
     assert issuer.sim("simulateDirectDebit", **given).status_code == code
 
 
-def test_a_result_is_accepted_only_for_an_outbound_payment(issuer: Issuer) -> None:
+def test_a_payment_result_is_accepted_only_for_an_outbound_payment(issuer: Issuer) -> None:
     address = issuer.funded_address(1000)
     came = issuer.inbound(address, 100)["epm_transaction_id"]
     debit = issuer.debit(issuer.mandate(address), 100)["epm_transaction_id"]

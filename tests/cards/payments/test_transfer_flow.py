@@ -75,7 +75,7 @@ def test_a_duplicate_result_releases_the_hold_once(issuer: Issuer, result: str, 
     assert held == [None, 2500, -2500]
 
 
-def test_a_rejected_payment_adds_no_transaction_to_the_list(issuer: Issuer) -> None:
+def test_a_rejected_payment_adds_no_transaction_to_the_transaction_list(issuer: Issuer) -> None:
     address = issuer.funded_address(10_000)
 
     told = issuer.result(issuer.pending_payment(address, 2500), "rejected", reason="AC04")
@@ -114,7 +114,7 @@ def test_a_returned_payment_is_credited_once(issuer: Issuer) -> None:
         (["settled", "returned"], "rejected", 4004),
     ],
 )
-def test_a_contradicting_result_is_rejected_and_changes_nothing(
+def test_a_result_that_contradicts_an_earlier_payment_result_is_rejected_and_changes_nothing(
     issuer: Issuer, told: list[str], then: str, code: int
 ) -> None:
     address = issuer.funded_address(10_000)

@@ -45,7 +45,7 @@ def test_the_search_finds_cards_by_the_name_of_the_holder(portal: Portal, issuer
     assert [each["holder_name"] for each in list_cards(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
 
 
-def test_the_search_finds_a_card_by_the_name_of_its_holder_at_issue(portal: Portal, issuer: Issuer) -> None:
+def test_the_search_finds_a_card_by_the_holder_name_at_the_time_of_issue(portal: Portal, issuer: Issuer) -> None:
     holder = issuer.holder(last_name="Oldname")
     made = issuer.card(holder_id=holder, card_name_line_3="A L")
     issuer.data("updateHolder", holder_id=holder, **HOLDER_DETAILS | {"last_name": "Newname"})

@@ -173,7 +173,7 @@ def test_statement_transactions_add_up_from_opening_to_closing_balance(portal: P
 
 
 @pytest.mark.parametrize("many", [1, 99, 101, 250])
-def test_computing_an_opening_balance_takes_at_most_4_batch_reads(portal: Portal, issuer: Issuer, many: int) -> None:
+def test_computing_an_opening_balance_requires_at_most_4_batch_reads(portal: Portal, issuer: Issuer, many: int) -> None:
     made = issuer.card_in("A")
     account = Account.from_item(issuer.hub.store.get(*Account.key(made.account_id)) or {})
     begun = account.movements
@@ -237,7 +237,9 @@ def test_cards_of_another_programme_manager_return_no_card(portal: Portal, card:
 
 
 @pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "updateHolder", "setPin"])
-def test_the_portal_rejects_card_api_actions_outside_its_list(portal: Portal, card: NewCard, action: str) -> None:
+def test_the_portal_rejects_card_api_actions_that_are_not_in_its_list(
+    portal: Portal, card: NewCard, action: str
+) -> None:
     members = {"card_id": card.card_id}
 
     assert refused(portal.read, MANAGER, action, **members) is Status.UNKNOWN_ACTION
@@ -250,7 +252,7 @@ def test_the_card_api_rejects_the_actions_of_the_portal(issuer: Issuer, card: Ne
     assert [answer.status_code for answer in answers] == [1002, 1002]
 
 
-def test_the_portals_credential_has_no_keys(issuer: Issuer) -> None:
+def test_the_credential_of_the_portal_has_no_keys(issuer: Issuer) -> None:
     made = Credential(1000, None, MODES, manager_id=MANAGER, name=NAME, keys=())
 
     assert made.keys == ()

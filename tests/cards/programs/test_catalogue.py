@@ -22,14 +22,14 @@ MANAGERS = file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_entry_is_equal_after_storing_and_reading(kind: str) -> None:
+def test_a_catalogue_entry_is_unchanged_after_storing_and_reading(kind: str) -> None:
     found = [each for one in MANAGERS for each in one.catalogue.of(kind).values()]
 
     assert found
     assert [entry(kind, {**members(each), "owner": "somebody", "used": True}) for each in found] == found
 
 
-def test_an_entry_omits_absent_members_when_stored() -> None:
+def test_a_stored_catalogue_entry_omits_absent_members() -> None:
     plain = members(MANAGERS[0].catalogue.account_programmes[502])
 
     assert "holder_limit_group_id" not in plain

@@ -40,7 +40,7 @@ def is_over(answer: Envelope) -> bool:
     return answer.status_code == TOO_MANY and answer.retry_after is not None
 
 
-def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: Issuer) -> None:
+def test_a_call_above_the_rate_limit_returns_8004_with_the_seconds_to_wait(limited: Issuer) -> None:
     assert codes(limited, 2) == [None, None]
 
     refused = ask(limited)
@@ -54,7 +54,7 @@ def test_a_call_above_the_limit_returns_8004_with_the_seconds_to_wait(limited: I
 
 
 @pytest.mark.parametrize("path", ["/api", "/simulator"])
-def test_a_call_above_the_limit_returns_200_with_a_retry_after_header(limited: Issuer, path: str) -> None:
+def test_a_call_above_the_rate_limit_returns_200_with_a_retry_after_header(limited: Issuer, path: str) -> None:
     assert codes(limited, 2) == [None, None]
 
     answer = post(limited, path, "getDesign", program_id=EVERYDAY)
@@ -73,7 +73,7 @@ def test_responses_within_the_limit_have_no_retry_after_header(limited: Issuer) 
     assert not any("retry-after" in answer.headers for answer in answers)
 
 
-def test_a_credential_without_a_limit_uses_the_limit_of_the_setting(shared_causeway: Causeway) -> None:
+def test_a_credential_without_a_rate_limit_has_the_rate_limit_of_the_setting(shared_causeway: Causeway) -> None:
     causeway = shared_causeway.again(replace(shared_causeway.hub.settings, credential_calls=3))
     issuer = Issuer(causeway)
 
@@ -81,7 +81,7 @@ def test_a_credential_without_a_limit_uses_the_limit_of_the_setting(shared_cause
     assert codes(issuer.with_credential("own", calls_per_minute=1), 2) == [None, TOO_MANY]
 
 
-def test_a_credential_stored_by_an_earlier_version_has_no_separate_limit(new_issuer: Issuer) -> None:
+def test_a_credential_stored_by_an_earlier_version_has_no_separate_rate_limit(new_issuer: Issuer) -> None:
     key_digest = digest(new_issuer.secrets["full"]["access_key"])
     item = new_issuer.hub.store.get(*credential_key(key_digest))
 
@@ -114,13 +114,15 @@ def test_each_process_counts_calls_separately(limited: Issuer) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"access_api_key": "0" * 64}, {"access_api_id": "0" * 32}])
-def test_calls_with_wrong_credentials_do_not_count(limited: Issuer, wrong: Mapping[str, str]) -> None:
+def test_calls_with_wrong_credentials_do_not_count_towards_the_rate_limit(
+    limited: Issuer, wrong: Mapping[str, str]
+) -> None:
     assert {ask(limited, **wrong).status_code for _ in range(5)} == {1101}
 
     assert codes(limited, 3) == [None, None, TOO_MANY]
 
 
-def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_response(limited: Issuer) -> None:
+def test_a_call_above_the_rate_limit_makes_no_storage_call_and_stores_no_response(limited: Issuer) -> None:
     reference = limited.reference()
     codes(limited, 2)
 
@@ -134,7 +136,7 @@ def test_a_call_above_the_limit_makes_no_storage_call_and_stores_no_response(lim
     assert (done.status, done.duplicated) == ("success", 0)
 
 
-def test_the_limit_is_checked_before_action_and_api_version(limited: Issuer) -> None:
+def test_the_rate_limit_is_checked_before_the_action_and_the_api_version(limited: Issuer) -> None:
     codes(limited, 2)
 
     assert limited.do("noSuchAction").status_code == TOO_MANY
@@ -152,7 +154,7 @@ def test_internal_calls_of_the_web_interface_are_not_limited(shared_causeway: Ca
     assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
 
 
-def test_a_call_above_the_limit_writes_a_log_line_and_a_metric(
+def test_a_call_above_the_rate_limit_writes_a_log_line_and_a_metric(
     limited: Issuer, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []

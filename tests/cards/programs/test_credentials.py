@@ -40,7 +40,7 @@ def caller(causeway: Causeway) -> Caller:
     return Caller(causeway)
 
 
-def test_the_three_parts_return_their_credential_with_its_rights(caller: Caller) -> None:
+def test_a_lookup_with_the_three_parts_of_a_credential_returns_the_credential_with_its_rights(caller: Caller) -> None:
     found = caller.causeway.hub.cards.credentials.check(*caller.parts)
 
     assert isinstance(found, Credential)
@@ -58,7 +58,7 @@ def test_the_three_parts_return_their_credential_with_its_rights(caller: Caller)
     assert everything.allows("createCard")
 
 
-def test_the_parts_are_random_and_have_20_32_and_64_characters(caller: Caller) -> None:
+def test_the_parts_of_a_credential_are_random_and_have_20_32_and_64_characters(caller: Caller) -> None:
     assert [len(part) for part in caller.parts] == [20, 32, 64]
     assert all(part.isalnum() and part.isascii() for part in caller.parts)
     assert not {*caller.parts} & {*caller.others}
@@ -74,14 +74,16 @@ def test_a_credential_with_one_wrong_part_is_rejected(caller: Caller, position: 
 
 @pytest.mark.parametrize("wrong", [None, 1, ["x"], {}, "", " ", "é" * 20, "a" * 10_000, True])
 @pytest.mark.parametrize("position", [0, 1, 2])
-def test_a_malformed_part_is_rejected_without_a_storage_read(caller: Caller, position: int, wrong: object) -> None:
+def test_a_malformed_part_of_a_credential_is_rejected_without_a_storage_read(
+    caller: Caller, position: int, wrong: object
+) -> None:
     parts: list[object] = [*caller.parts]
     parts[position] = wrong
     with caller.causeway.storage_gone("batch_get"):
         assert caller.causeway.another_process().cards.credentials.check(*parts) is None
 
 
-def test_checking_any_wrong_credential_takes_the_same_number_of_comparisons(
+def test_the_check_of_any_wrong_credential_makes_the_same_number_of_comparisons(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[int] = []
@@ -138,7 +140,7 @@ def test_two_keys_are_valid_until_the_older_key_is_removed(caller: Caller) -> No
         operator.drop_old(caller.id, "app")
 
 
-def test_a_third_key_ends_the_oldest_key(caller: Caller) -> None:
+def test_a_third_key_invalidates_the_oldest_key(caller: Caller) -> None:
     made = [caller.causeway.hub.cards.credentials.rotate(caller.id, "app") for _ in range(2)]
     newer = [(caller.parts[0], each.access_api_id, each.access_api_key) for each in made]
 
@@ -160,7 +162,7 @@ def test_a_removed_key_is_rejected_within_a_minute(caller: Caller) -> None:
     assert not caller.passes(caller.parts, elsewhere)
 
 
-def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_cause_no_earlier_read(caller: Caller) -> None:
+def test_a_new_key_is_accepted_after_5_seconds_and_wrong_keys_do_not_cause_earlier_reads(caller: Caller) -> None:
     elsewhere = caller.causeway.another_process().cards.credentials
     assert caller.passes(caller.parts, elsewhere)
     made = caller.causeway.hub.cards.credentials.rotate(caller.id, "app")
@@ -210,7 +212,7 @@ def test_a_change_of_credential_rights_does_not_change_the_keys(caller: Caller) 
     assert (found.access_level, found.actions) == (5, None)
 
 
-def test_one_of_two_parallel_rotations_fails(caller: Caller) -> None:
+def test_one_of_two_parallel_rotations_of_a_credential_key_fails(caller: Caller) -> None:
     other = caller.causeway.another_process().cards.credentials
     with (
         caller.causeway.meanwhile("transact", lambda: other.rotate(caller.id, "app")),

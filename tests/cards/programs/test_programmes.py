@@ -24,7 +24,9 @@ def renamed(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"name": "Another Name"}
 
 
-def test_a_catalogue_returns_the_loaded_set_up(causeway: Causeway, small: dict[str, Any]) -> None:
+def test_the_catalogue_of_a_programme_manager_returns_the_loaded_programme(
+    causeway: Causeway, small: dict[str, Any]
+) -> None:
     found = causeway.hub.cards.programmes.catalogue(small["id"])
 
     assert found.manager_id == small["id"]
@@ -105,7 +107,7 @@ def test_an_unknown_programme_manager_raises_unknown_manager(causeway: Causeway)
         causeway.hub.cards.programmes.catalogue(8999)
 
 
-def test_a_change_takes_effect_after_a_minute_with_one_query(
+def test_a_change_of_the_catalogue_is_read_after_a_minute_by_one_query(
     causeway: Causeway, small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queries: list[Any] = []

@@ -233,7 +233,7 @@ def test_track_data_names_have_a_total_of_at_most_26_characters(action: str) -> 
 
 
 @pytest.mark.parametrize("action", ["createCard", "reissueCard"])
-def test_one_message_reports_invalid_fields_and_unmet_conditions(action: str) -> None:
+def test_one_error_message_reports_the_invalid_fields_and_the_violated_conditions(action: str) -> None:
     whole = whole_requests.whole(action)[0] | {"card_name_line_3": None, "track_data_first_name": "a" * 26}
 
     code, message = refusal(action, whole)

@@ -82,7 +82,7 @@ def address_record(issuer: Issuer, address: Mapping[str, Any]) -> Any:
 # -- the tables
 
 
-def test_the_rules_of_the_code_match_the_specified_state_tables() -> None:
+def test_the_implemented_state_rules_match_the_specified_state_tables() -> None:
     for action, row in ADDRESS_RULES.items():
         expected = {"A": OK, "S": OK, "B": 4002} if action == "changeExternalPaymentAddressStatus" else ADDRESS[action]
         assert {state: int(code or OK) for state, code in row.items()} == expected
@@ -108,7 +108,7 @@ def test_the_state_tables_cover_every_action_on_addresses_mandates_and_payments(
 
 
 @pytest.mark.parametrize("action", ADDRESS)
-def test_an_action_on_an_address_returns_the_code_for_each_address_state(issuer: Issuer, action: str) -> None:
+def test_an_action_on_an_address_returns_the_specified_code_in_each_address_state(issuer: Issuer, action: str) -> None:
     for state, expected in ADDRESS[action].items():
         records = request_records.create_records(issuer, action)
         issuer.data("changeExternalPaymentAddressStatus", epm_address_id=records.address_id, status=state)
@@ -259,7 +259,7 @@ def request(action: str, payment: int) -> Members:
 
 
 @pytest.mark.parametrize("action", PAYMENT)
-def test_an_action_on_a_payment_returns_the_code_for_each_kind_and_state(
+def test_an_action_on_a_payment_returns_the_specified_code_for_each_payment_kind_and_state(
     issuer: Issuer, standing: Mapping[str, int], action: str
 ) -> None:
     ways = {**PLACES, **DIRECT_CREDITS} if action == "directCreditReturn" else PLACES

@@ -61,7 +61,7 @@ def test_the_sepa_countries_have_their_iso_3166_numbers() -> None:
     assert {letters: known[letters] for letters in SEPA_COUNTRIES} == SEPA_COUNTRIES
 
 
-def test_the_country_of_an_account_is_the_iban_country_or_britain_without_an_iban() -> None:
+def test_the_country_of_an_account_is_the_country_of_the_iban_and_britain_without_an_iban() -> None:
     assert country_of("DE89370400440532013000") == 276
     assert country_of("GB29NWBK60161331926819") == BRITAIN
     assert country_of("SA0380000000608010167519") is None

@@ -162,7 +162,7 @@ def status_of(place: Placed) -> str:
 # -- the tables
 
 
-def test_the_rules_of_the_code_match_the_specified_state_tables() -> None:
+def test_the_implemented_state_rules_match_the_specified_state_tables() -> None:
     for action, row in CARD_RULES.items():
         change = {"changeCardStatus": dict.fromkeys("NATRLSEB", OK) | {"N": 4001, "B": 4002}}
         expected = (CARD | NAMED | change)[action]
@@ -190,7 +190,7 @@ def test_the_state_tables_cover_every_action_on_cards_and_accounts() -> None:
 
 
 @pytest.mark.parametrize(("action", "state"), CARD_CASES)
-def test_an_action_on_a_card_returns_the_code_for_each_card_state(
+def test_an_action_on_a_card_returns_the_specified_code_in_each_card_state(
     issuer: Issuer, ahead: Issuer, standing: Mapping[str, Placed], action: str, state: str
 ) -> None:
     passes = CARD[action][state] == OK or action == "authenticationConfirm"
@@ -208,7 +208,7 @@ def test_an_action_on_a_card_returns_the_code_for_each_card_state(
 
 
 @pytest.mark.parametrize("state", MOVES)
-def test_reads_return_a_card_in_every_state(standing: Mapping[str, Placed], state: str) -> None:
+def test_read_actions_return_a_card_in_every_card_state(standing: Mapping[str, Placed], state: str) -> None:
     place = standing[state]
 
     for action in READS:
@@ -217,7 +217,7 @@ def test_reads_return_a_card_in_every_state(standing: Mapping[str, Placed], stat
 
 
 @pytest.mark.parametrize("state", MOVES)
-def test_an_action_that_refers_to_a_card_returns_the_code_for_each_card_state(
+def test_an_action_that_refers_to_a_card_returns_the_specified_code_in_each_card_state(
     standing: Mapping[str, Placed], state: str
 ) -> None:
     place = standing[state]
@@ -274,7 +274,7 @@ def test_a_card_expires_at_the_end_of_its_expiry_month(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize("action", ACCOUNT)
-def test_an_action_on_an_account_returns_the_code_for_each_account_state(issuer: Issuer, action: str) -> None:
+def test_an_action_on_an_account_returns_the_specified_code_in_each_account_state(issuer: Issuer, action: str) -> None:
     for state, expected in ACCOUNT[action].items():
         account = issuer.account_in(state)
         [before] = issuer.data("getAccounts", account_id=account)
@@ -325,7 +325,9 @@ def test_a_new_account_can_be_active_suspended_or_restricted_but_not_closed(issu
 
 
 @pytest.mark.parametrize("action", MONEY_ACCOUNT)
-def test_an_action_on_money_returns_the_code_for_each_account_state(issuer: Issuer, action: str) -> None:
+def test_an_action_that_moves_money_returns_the_specified_code_in_each_account_state(
+    issuer: Issuer, action: str
+) -> None:
     for state, expected in MONEY_ACCOUNT[action].items():
         records = request_records.create_records(issuer, action)
         put_into(issuer, records.account_id, state)

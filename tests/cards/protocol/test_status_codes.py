@@ -170,7 +170,7 @@ def test_the_status_codes_match_the_specified_table() -> None:
     assert {int(status): status.is_stored for status in Status} == TABLE
 
 
-def test_every_status_code_has_a_case() -> None:
+def test_every_status_code_has_a_test_case() -> None:
     assert set(PROVOKED) == set(TABLE)
 
 

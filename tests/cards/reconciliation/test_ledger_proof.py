@@ -128,7 +128,7 @@ def test_ledger_rows_add_up_to_the_balances_the_holds_and_the_shared_books(lived
     assert fold.books == {("external", GBP): -96_000, ("fees", GBP): 150, ("pending", GBP): -2_800}
 
 
-def test_the_ledger_check_of_an_account_without_rows_has_an_empty_result() -> None:
+def test_the_ledger_check_of_an_account_without_ledger_rows_has_an_empty_result() -> None:
     fold = folded(Books())
 
     fold.compare({"owner": "account#17", **vars(account())})
@@ -212,7 +212,7 @@ TOLD = "the booked amount is {} GBP, but its transactions add up to {} GBP".form
         (_one_more, None, "transaction 104 of 2026-03-02T12:00:00.009+00:00 belongs to no row"),
     ],
 )
-def test_a_tampered_row_or_transaction_is_reported_with_its_row(
+def test_a_changed_ledger_row_or_transaction_is_reported_with_the_ledger_row(
     lived: Lived, tamper: Callable[[Lived], None], row: int | None, problem: str
 ) -> None:
     tamper(lived)
@@ -223,7 +223,7 @@ def test_a_tampered_row_or_transaction_is_reported_with_its_row(
     assert (broken.value.owner, broken.value.row, broken.value.problem) == ("account#17", row, problem)
 
 
-def test_a_mismatch_names_account_row_cause_and_time(lived: Lived) -> None:
+def test_a_mismatch_names_the_account_the_row_the_cause_and_the_time(lived: Lived) -> None:
     lived.rows[1]["held"] = 1
 
     with pytest.raises(LedgerMismatch) as broken:
@@ -338,7 +338,7 @@ def spent() -> Spent:
     return Spent(books, stands)
 
 
-def test_authorization_holds_and_dispute_reserves_are_checked_separately(spent: Spent) -> None:
+def test_the_holds_of_authorizations_and_the_reserves_of_disputes_are_checked_separately(spent: Spent) -> None:
     fold = folded(spent.books)
 
     fold.compare(spent.item)
@@ -364,7 +364,7 @@ def test_authorization_holds_and_dispute_reserves_are_checked_separately(spent: 
         ),
     ],
 )
-def test_a_hold_or_reserve_without_a_cause_is_reported_with_its_row(
+def test_a_hold_or_reserve_without_a_cause_is_reported_with_its_ledger_row(
     spent: Spent, tamper: Callable[[Lived], None], row: int, problem: str
 ) -> None:
     tamper(spent)
@@ -400,7 +400,7 @@ def test_a_card_transaction_missing_or_different_in_a_card_list_is_a_mismatch(sp
         check_copy(row, None)
 
 
-def test_a_transaction_without_a_card_has_no_copies(spent: Spent) -> None:
+def test_a_transaction_without_a_card_is_not_copied_to_a_card_list(spent: Spent) -> None:
     assert copies_of(spent.books.of("transaction#")[0]) == []
 
 
@@ -440,7 +440,7 @@ def test_the_shared_books_of_a_movement_between_two_accounts_are_counted_once(at
 
 
 @pytest.mark.parametrize("order", [(17, 18), (18, 17), (17, 17, 18)])
-def test_a_movement_of_two_accounts_requires_a_row_of_each_account(at_home: Books, order: Sequence[int]) -> None:
+def test_a_movement_between_two_accounts_requires_a_row_of_each_account(at_home: Books, order: Sequence[int]) -> None:
     shared = SharedMovements()
     for number in order[:-1]:
         shared.note(f"account#{number}", the_row(at_home, number))
@@ -470,7 +470,7 @@ def test_a_movement_of_one_account_requires_no_row_of_a_second_account(lived: Li
     assert shared.missing_halves() == {}
 
 
-def test_a_payee_row_of_zero_after_fees_requires_the_row_of_the_payer() -> None:
+def test_a_payee_row_with_an_amount_of_zero_after_fees_requires_the_row_of_the_payer() -> None:
     books, payer, payee = Books(), account(), account(18)
     movement = books.movement("payment at home", epm_transaction_id=3)
     movement.book(payer, -10, EXTERNAL)

@@ -68,5 +68,5 @@ def test_a_record_with_a_held_or_reserved_amount_but_no_ledger_rows_is_a_mismatc
         ({}, ""),
     ],
 )
-def test_describe_row_names_payment_authorization_and_dispute(row: Item, said: str) -> None:
+def test_describe_row_names_the_payment_the_authorization_or_the_dispute_of_a_row(row: Item, said: str) -> None:
     assert describe_row(row) == said

@@ -28,7 +28,7 @@ Tamper = Callable[[Ledger], object]
 # -- rounds
 
 
-def test_a_round_checks_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
+def test_a_ledger_check_round_checks_every_account_and_special_account_once(ledger: Ledger, lines: Lines) -> None:
     progress = ledger.go_on()
 
     assert progress.is_over is True
@@ -38,7 +38,7 @@ def test_a_round_checks_every_account_and_special_account_once(ledger: Ledger, l
     assert (line["accounts"], line["broken"]) == (3, [])
 
 
-def test_a_round_checks_a_special_account_with_several_addresses_once(
+def test_a_ledger_check_round_checks_a_special_account_with_several_addresses_once(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several addresses of one special account can be part of different steps of the check."""
@@ -51,7 +51,7 @@ def test_a_round_checks_a_special_account_with_several_addresses_once(
     assert ledger.next_round().proved == 3
 
 
-def test_a_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledger) -> None:
+def test_a_ledger_check_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledger) -> None:
     began = ledger.go_on().began_at
     ledger.issuer.clock.advance(ROUND_SECONDS - 1)
     assert ledger.go_on().began_at == began
@@ -63,7 +63,7 @@ def test_a_round_starts_a_day_after_the_start_of_the_previous_round(ledger: Ledg
     assert progress.proved == 3
 
 
-def test_an_account_created_during_a_round_is_checked_in_the_same_round(
+def test_an_account_created_during_a_ledger_check_round_is_checked_in_that_round(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
@@ -74,7 +74,7 @@ def test_an_account_created_during_a_round_is_checked_in_the_same_round(
     assert ledger.go_on().broken == (f"account#{made}",)
 
 
-def test_progress_shows_the_longest_time_since_an_account_was_checked(
+def test_the_reported_progress_includes_the_longest_time_since_an_account_was_checked(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ledger.issuer.clock
@@ -144,7 +144,7 @@ def test_an_inconsistent_account_is_checked_in_every_run_until_the_repair(
     assert told == ["ledger broken", "ledger proved", "ledger broken", "ledger broken", "ledger consistent again"]
 
 
-def test_a_deleted_account_remains_a_mismatch(ledger: Ledger) -> None:
+def test_a_deleted_account_with_ledger_rows_remains_a_mismatch(ledger: Ledger) -> None:
     ledger.account(ledger.second, settled=1)
     ledger.go_on()
     ledger.store.delete("cards", cards_key(ledger.second))
@@ -187,7 +187,7 @@ def test_an_account_with_too_many_rows_is_logged_and_not_checked(
 
 
 @pytest.mark.parametrize(("most", "at_once"), [(4, 16), (5, 16), (50_000, 1), (50_000, 2)])
-def test_a_round_checks_all_accounts_in_small_steps(
+def test_a_ledger_check_round_checks_all_accounts_in_small_steps(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, most: int, at_once: int
 ) -> None:
     """The three accounts have 4, 1 and 1 rows."""
@@ -213,7 +213,9 @@ def stopped_after(ledger: Ledger, steps: int) -> Progress:
         return ledger.go_on(clock.monotonic() + steps)
 
 
-def test_a_run_continues_a_run_that_reached_its_time_limit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_check_run_continues_a_previous_run_that_reached_its_time_limit(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
     proved = []
     while not (progress := stopped_after(ledger, 1)).is_over:
@@ -222,7 +224,9 @@ def test_a_run_continues_a_run_that_reached_its_time_limit(ledger: Ledger, monke
     assert (proved[:2], progress.proved) == ([1, 2], 3)
 
 
-def test_a_run_continues_a_failed_run_from_its_saved_progress(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_check_run_continues_a_failed_run_from_the_saved_progress(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rolling_proof, "LOOKED_UP", 1)
     ledger.account(ledger.first, settled=1)
     real = account_proof.prove_account

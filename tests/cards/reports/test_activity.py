@@ -135,7 +135,9 @@ def test_a_last_id_of_another_card_returns_3012(issuer: Issuer, minute: int, act
     assert report(issuer, action, other, last_id=number).status == "success"
 
 
-def test_get_financial_authorizes_rejects_the_last_id_of_a_non_financial_message(issuer: Issuer, minute: int) -> None:
+def test_get_financial_authorizes_rejects_a_last_id_that_identifies_a_non_financial_message(
+    issuer: Issuer, minute: int
+) -> None:
     card = issuer.card().card_id
     declined, taken = message(issuer, card, minute, financial=False), message(issuer, card, minute + 1)
 
@@ -230,7 +232,7 @@ def test_messages_that_arrive_during_paging_are_listed_once(issuer: Issuer, minu
 # -- what it takes
 
 
-def test_a_page_takes_one_read_and_one_query_and_a_page_of_all_cards_takes_16_queries(
+def test_a_page_requires_one_read_and_one_query_and_a_page_of_all_cards_requires_16_queries(
     issuer: Issuer, minute: int
 ) -> None:
     card = issuer.card().card_id
@@ -248,7 +250,7 @@ def test_a_page_takes_one_read_and_one_query_and_a_page_of_all_cards_takes_16_qu
     }
 
 
-def test_a_duplicate_request_returns_the_first_page(issuer: Issuer, minute: int) -> None:
+def test_a_duplicate_activity_request_returns_the_page_of_the_first_request(issuer: Issuer, minute: int) -> None:
     card, reference = issuer.card().card_id, issuer.reference()
     message(issuer, card, minute)
     asked = partial(report, issuer, "getCardsActivity of all", card, request_reference_id=reference, **within(minute))

@@ -173,7 +173,7 @@ def test_an_unknown_transaction_returns_3012(issuer: Issuer) -> None:
 # -- what it takes
 
 
-def test_adding_an_addendum_takes_three_round_trips_and_reading_a_page_takes_two(issuer: Issuer) -> None:
+def test_adding_an_addendum_requires_three_round_trips_and_reading_a_page_requires_two(issuer: Issuer) -> None:
     number = transaction(issuer)
     with record_calls(issuer.causeway) as telling:
         addendum = new_addendum(issuer, number)

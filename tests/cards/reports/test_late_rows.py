@@ -122,7 +122,9 @@ def landing(after: Callable[[], None]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("seconds", [3, 10, 14.5])
-def test_a_row_committed_late_is_listed_on_a_later_page(issuer: Issuer, listed: ListOfAll, seconds: float) -> None:
+def test_a_row_that_is_committed_late_is_listed_on_a_later_page(
+    issuer: Issuer, listed: ListOfAll, seconds: float
+) -> None:
     poller, others = listed.poller, []
 
     def go_on() -> None:
@@ -176,7 +178,7 @@ def test_a_page_reports_more_records_while_a_row_in_the_date_range_is_being_writ
 
 
 @pytest.mark.parametrize("seconds", [0, 5, 14])
-def test_a_transaction_with_a_lost_response_is_listed_after_its_commit(
+def test_a_transaction_with_a_lost_storage_response_is_listed_after_the_commit(
     issuer: Issuer, listed: ListOfAll, seconds: float
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -193,7 +195,7 @@ def test_a_transaction_with_a_lost_response_is_listed_after_its_commit(
     assert other in listed.poller.seen
 
 
-def test_a_list_waits_15_seconds_for_a_failed_writer_and_then_rejects_the_row(
+def test_a_list_waits_15_seconds_for_the_row_of_a_failed_writer_and_then_rejects_the_row(
     issuer: Issuer, listed: ListOfAll
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -212,7 +214,9 @@ def test_a_list_waits_15_seconds_for_a_failed_writer_and_then_rejects_the_row(
     assert listed.poller.follow() == []
 
 
-def test_cancelling_the_row_of_a_failed_writer_takes_one_more_round_trip(issuer: Issuer, listed: ListOfAll) -> None:
+def test_cancelling_the_row_of_a_failed_writer_requires_one_additional_round_trip(
+    issuer: Issuer, listed: ListOfAll
+) -> None:
     calls = []
     issuer.clock.advance(61)
     listed.poller.poll()  # reads anew what is cached for a minute
@@ -268,7 +272,9 @@ def test_a_row_with_a_late_reservation_is_not_skipped(issuer: Issuer, listed: Li
     assert sorted(listed.poller.seen) == sorted([late, other])
 
 
-def test_late_confirmations_of_every_reservation_leave_no_reservation(issuer: Issuer, listed: ListOfAll) -> None:
+def test_a_failed_write_whose_reservations_are_confirmed_late_leaves_no_reservation(
+    issuer: Issuer, listed: ListOfAll
+) -> None:
     before = reserved_rows(issuer)
     with late_confirmations(issuer), pytest.raises(NotWritten, match="8003"):
         listed.write()
@@ -279,7 +285,9 @@ def test_late_confirmations_of_every_reservation_leave_no_reservation(issuer: Is
     assert listed.poller.follow() == [other]
 
 
-def test_the_mark_of_an_unwritten_row_expires_after_a_day(issuer: Issuer, listed: ListOfAll) -> None:
+def test_the_cancellation_mark_of_a_row_that_was_not_written_expires_after_a_day(
+    issuer: Issuer, listed: ListOfAll
+) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
 
@@ -297,7 +305,7 @@ def test_a_request_that_fails_with_conflicts_leaves_no_reservation(issuer: Issue
     assert listed.poller.follow() == [other]
 
 
-def test_a_card_number_above_the_access_level_leaves_no_reservation(issuer: Issuer) -> None:
+def test_a_request_for_a_card_number_above_the_access_level_leaves_no_reservation(issuer: Issuer) -> None:
     listed, card = activity(issuer), issuer.card_in("A", access_level=30)
     use = {"pan": card.pan, "transaction_type": 0, "amount": 1, "currency_ison": EUR, "access_level": 0}
     assert issuer.sim("simulateAuthorization", **use).data["response_code"] == "14"

@@ -64,7 +64,7 @@ def test_every_record_has_the_members_of_its_table_in_order(rows: Rows, action: 
         model_of(MODELS[action]).model_validate(row)
 
 
-def test_the_activity_has_every_message_and_financial_authorizes_only_approved_debits(
+def test_the_activity_lists_all_messages_and_financial_authorizes_lists_only_approved_debits(
     rows: Rows, asked: Mapping[str, Any]
 ) -> None:
     numbers = [asked[name]["authorize_id"] for name in ("first", "other", "declined", "more", "back")]

@@ -123,7 +123,7 @@ def test_a_transaction_returns_network_and_ledger_members_and_omits_missing_memb
     ],
     ids=["activity", "authorize", "transaction"],
 )
-def test_members_are_in_the_order_of_the_table(record: Row, table: Mapping[str, Any]) -> None:
+def test_the_members_of_a_record_are_in_the_order_of_the_specified_table(record: Row, table: Mapping[str, Any]) -> None:
     assert list(record) == list(table)
 
 
@@ -209,7 +209,7 @@ def test_an_external_payment_without_a_card_shows_a_null_card_id(transaction_typ
     ("transaction_type", "direction", "billed"),
     [(0, "debit", 1000), (20, "credit", 1176), (60, "credit", 1176), (63, "credit", 1000), (64, "debit", 1176)],
 )
-def test_the_billed_amount_excludes_fees_of_debits_and_credits(
+def test_the_billed_amount_excludes_the_fees_of_debits_and_credits(
     transaction_type: int, direction: str, billed: int
 ) -> None:
     """Fees are included in the amount of a debit and deducted from the amount of a credit. A return equals its

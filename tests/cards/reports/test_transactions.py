@@ -57,7 +57,9 @@ def ids(issuer: Issuer, **members: Any) -> list[int]:
 # -- whose
 
 
-def test_transactions_of_a_card_and_of_an_account_are_listed_in_order(issuer: Issuer, money: Money) -> None:
+def test_the_transactions_of_a_card_and_of_an_account_are_listed_in_recording_order(
+    issuer: Issuer, money: Money
+) -> None:
     assert ids(issuer, **money.of_card) == ids(issuer, **money.of_account) == money.came
     assert ids(issuer, **money.of_card, **money.of_account) == money.came
 
@@ -89,7 +91,7 @@ def test_an_account_that_is_not_on_the_card_returns_3002(issuer: Issuer, money: 
     assert issuer.do("getTransactions", **today(issuer), **money.of_card, account_id=other).status_code == 3002
 
 
-def test_a_request_without_card_and_account_or_without_dates_returns_2006(issuer: Issuer, money: Money) -> None:
+def test_a_request_without_a_card_and_an_account_or_without_dates_returns_2006(issuer: Issuer, money: Money) -> None:
     assert issuer.do("getTransactions", **today(issuer)).status_code == 2006
     assert issuer.do("getTransactions", item_count=1, **money.of_card).status_code == 2006
     assert issuer.do("getTransactions", item_count=1, date_from=1, **money.of_card).status_code == 2006
@@ -181,7 +183,7 @@ def test_transactions_booked_during_paging_are_listed_once(issuer: Issuer) -> No
     assert [number for each in pages for number in each] == booked
 
 
-def test_a_page_takes_one_read_and_one_query(issuer: Issuer, money: Money) -> None:
+def test_a_page_of_transactions_requires_one_read_and_one_query(issuer: Issuer, money: Money) -> None:
     for members in (money.of_card, money.of_account, money.of_card | money.of_account):
         with record_calls(issuer.causeway) as calls:
             ids(issuer, **members, last_id=money.came[0])
@@ -239,7 +241,7 @@ def test_every_row_has_only_members_of_the_record_in_order(kinds: Mapping[str, A
         ("custom fee", 1740, 70, None),
     ],
 )
-def test_each_kind_of_transaction_shows_its_mti_type_and_amount(
+def test_each_kind_of_transaction_shows_its_mti_its_type_and_its_amount(
     kinds: Mapping[str, Any], kind: str, mti: int, transaction_type: int, amount: int | None
 ) -> None:
     row = kinds[kind]
@@ -251,7 +253,9 @@ def test_each_kind_of_transaction_shows_its_mti_type_and_amount(
     assert ("reconciliation_amount" in row) is (mti == 1200)
 
 
-def test_a_transaction_references_its_parent_mandate_and_link(kinds: Mapping[str, Any]) -> None:
+def test_a_transaction_shows_the_ids_of_its_parent_transaction_its_mandate_and_its_link(
+    kinds: Mapping[str, Any],
+) -> None:
     debit, fee, returned = kinds["debit"], kinds["fee of the debit"], kinds["out, returned"]
 
     assert fee["parent_transaction_id"] == debit["transaction_id"]

@@ -45,16 +45,16 @@ def audited(lines: Lines) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_the_mode_plain_returns_the_value(field: CardField) -> None:
+def test_the_disclosure_mode_plain_returns_the_value(field: CardField) -> None:
     assert disclosure.disclose(credential("plain"), 1001, field, CLEAR[field]) == CLEAR[field]
 
 
-def test_the_mode_masked_returns_the_card_number_without_its_middle_digits() -> None:
+def test_the_disclosure_mode_masked_returns_the_card_number_without_its_middle_digits() -> None:
     assert disclosure.disclose(credential("plain", pan="masked"), 1001, "pan", PAN) == "411111******4823"
 
 
 @pytest.mark.parametrize("field", CLEAR)
-def test_the_mode_absent_returns_no_value(field: CardField) -> None:
+def test_the_disclosure_mode_absent_returns_no_value(field: CardField) -> None:
     assert disclosure.is_absent(credential("absent"), field)
     assert disclosure.disclose(credential("absent"), 1001, field, CLEAR[field]) is None
     assert disclosure.disclose_expiry(credential("absent"), 1001, 2029, 7) is None
@@ -71,7 +71,7 @@ def test_an_encrypted_value_decrypts_only_with_the_label_of_its_card_and_field(f
             opened(text, label)
 
 
-def test_encrypting_a_value_twice_gives_different_ciphertexts() -> None:
+def test_encrypting_a_value_twice_produces_different_ciphertexts() -> None:
     assert len({disclosure.disclose(credential("encrypted"), 1001, "pin", "4823") for _ in range(5)}) == 5
 
 
@@ -93,7 +93,7 @@ def test_an_expiry_is_returned_as_plain_or_separately_encrypted_year_and_month()
 
 @pytest.mark.parametrize("field", CARD_FIELDS)
 @pytest.mark.parametrize("mode", ["plain", "masked", "encrypted"])
-def test_a_reveal_writes_an_audit_line_with_credential_card_field_and_mode(
+def test_a_reveal_writes_an_audit_line_with_the_credential_the_card_the_field_and_the_mode(
     field: CardField, mode: str, lines: Lines
 ) -> None:
     disclosure.audit_reveal(credential(mode), 1001, field)
@@ -112,12 +112,12 @@ def test_the_audit_line_of_a_reveal_is_written_at_every_log_level(lines: Lines) 
 
 
 @pytest.mark.parametrize("field", ["pin", "cvc2", "acs_password", "expiry"])
-def test_the_mode_masked_is_rejected_for_every_field_except_the_card_number(field: CardField) -> None:
+def test_the_disclosure_mode_masked_is_rejected_for_every_field_except_the_card_number(field: CardField) -> None:
     with pytest.raises(ValueError, match=f"{field} cannot be revealed to 1.web-shop in the mode masked"):
         disclosure.disclose(credential("masked"), 1001, field, "4823")
 
 
-def test_the_mode_encrypted_without_a_key_raises_an_error() -> None:
+def test_the_disclosure_mode_encrypted_without_a_key_raises_an_error() -> None:
     with pytest.raises(ValueError, match="in the mode encrypted"):
         disclosure.disclose(replace(credential("encrypted"), encryption_key=None), 1001, "pan", PAN)
 

@@ -70,7 +70,7 @@ def test_a_body_of_more_than_a_megabyte_returns_code_1005(issuer: Issuer) -> Non
 
 @pytest.mark.parametrize("name", CREDENTIALS)
 @pytest.mark.parametrize("wrong", ["another's", LEFT_OUT, None, "", 7, [], {}, True, "é" * 20, "x" * 100_000])
-def test_a_wrong_part_of_a_credential_returns_code_1101(issuer: Issuer, name: str, wrong: Any) -> None:
+def test_a_request_with_a_wrong_part_of_a_credential_returns_code_1101(issuer: Issuer, name: str, wrong: Any) -> None:
     value = issuer.secrets["encrypted"][name] if wrong == "another's" else wrong
 
     assert code(issuer.do("getDesign", program_id=101, **{name: value})) == 1101
@@ -155,7 +155,7 @@ def idle(issuer: Issuer) -> Issuer:
 
 
 @EVERY
-def test_an_action_outside_the_list_of_a_credential_returns_code_1103(
+def test_an_action_that_a_credential_does_not_permit_returns_code_1103(
     issuer: Issuer, idle: Issuer, action: str
 ) -> None:
     assert code(call(idle, action, {})) == 1103
@@ -166,7 +166,7 @@ def test_an_action_outside_the_list_of_a_credential_returns_code_1103(
 
 
 @pytest.mark.parametrize("action", REVEALS)
-def test_the_reveal_of_a_field_with_the_mode_absent_returns_code_1103(issuer: Issuer, action: str) -> None:
+def test_revealing_a_field_with_the_disclosure_mode_absent_returns_code_1103(issuer: Issuer, action: str) -> None:
     blind = issuer.with_credential(f"without-{action}", modes=ALL_PLAIN | {REVEALS[action]: "absent"})
 
     assert code(call(blind, action, {})) == 1103
@@ -220,7 +220,7 @@ def test_the_first_fault_in_the_order_of_checks_determines_the_code(issuer: Issu
     assert code(issuer.do("createCard", **least | HOLDER_BLOCK | faults)) == earlier
 
 
-def test_json_and_length_are_checked_before_the_credentials(issuer: Issuer) -> None:
+def test_the_json_format_and_the_length_are_checked_before_the_credentials(issuer: Issuer) -> None:
     assert code(issuer.send(b'{"access_key": "wrong"')) == 1001
     assert code(issuer.send(jsontext.dumps({"access_key": "x" * 1_000_000}).encode())) == 1005
 
@@ -247,7 +247,7 @@ ENTRIES_OF = {
 
 
 @pytest.mark.parametrize("action", ENTRIES_OF)
-def test_existence_is_checked_before_state(issuer: Issuer, action: str) -> None:
+def test_the_existence_of_a_record_is_checked_before_its_state(issuer: Issuer, action: str) -> None:
     """The error message names the missing entries, although a card is blocked and an account is closed."""
     made = request_records.create_records(issuer, action, status="B")
     issuer.data("changeAccountStatus", account_id=made.account_id, account_status="C")
@@ -259,7 +259,7 @@ def test_existence_is_checked_before_state(issuer: Issuer, action: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fee_group_id", "risk_rules_group_id", "limit_group_id", "holder_limit_group_id"])
-def test_existence_is_checked_before_the_currency_of_a_new_account(issuer: Issuer, name: str) -> None:
+def test_the_existence_of_a_record_is_checked_before_the_currency_of_a_new_account(issuer: Issuer, name: str) -> None:
     least = {"currency_ison": 36, "account_status": "A", "program_id": 501, "skip_holder_validation": 0, **HOLDER_BLOCK}
 
     assert code(issuer.do("createAccount", **least)) == 5003

@@ -66,12 +66,12 @@ def standing(issuer: Issuer) -> Records:
     return request_records.create_records(issuer, "createCustomFee")
 
 
-def test_the_cases_cover_every_member_that_refers_to_a_record_or_an_entry() -> None:
+def test_the_test_cases_cover_every_member_that_refers_to_a_record_or_a_catalogue_entry() -> None:
     assert {name for _, name in NAMED} == set(RECORDS) | set(ENTRIES)
 
 
 @pytest.mark.parametrize(("action", "name"), NAMED, ids=ids(NAMED))
-def test_a_missing_record_or_entry_returns_the_code_for_that_kind_of_record(
+def test_a_missing_record_or_catalogue_entry_returns_the_code_for_its_kind(
     issuer: Issuer, standing: Records, action: str, name: str
 ) -> None:
     request = request_with(standing, action, name)
@@ -189,7 +189,7 @@ def test_an_access_level_above_the_credentials_level_returns_code_1102(below: Is
     assert call(below, action, {"access_level": 499, "colour_of_hair": 1}).status_code in (2001, 2006, 2008)
 
 
-def test_the_access_level_of_a_creation_applies_to_the_new_record_only(issuer: Issuer, below: Issuer) -> None:
+def test_the_access_level_of_a_create_request_applies_only_to_the_new_record(issuer: Issuer, below: Issuer) -> None:
     """createAccount and createCard with access_level 0 find the caller's holder, which has level 400."""
     holder = below.holder(access_level=400)
 
@@ -217,7 +217,7 @@ def seen_from(issuer: Issuer, action: str, **members: Any) -> int:
     return next(level for level in (0, 400, 500, 1000) if issuer.do(action, **members, access_level=level).data)
 
 
-def test_access_levels_default_to_the_programmes_level_and_to_0_for_separate_holders(issuer: Issuer) -> None:
+def test_the_default_access_level_is_the_programmes_level_and_0_for_a_separate_holder(issuer: Issuer) -> None:
     plain = issuer.card()
     online = issuer.card(card_program_id=103)
     chosen = issuer.card(card_program_id=103, access_level=0, holder_access_level=400)
@@ -260,7 +260,7 @@ def test_a_transaction_of_an_account_above_the_access_level_returns_code_3012(
 
 
 @pytest.mark.parametrize("action", ["getLimits", "getLimitsStatus"])
-def test_a_missing_record_id_returns_the_code_of_its_limit_type(
+def test_an_unknown_record_id_returns_the_code_for_the_requested_limit_type(
     issuer: Issuer, foreign: Mapping[str, Any], action: str
 ) -> None:
     page = {"paginator": {"item_count": 1, "offset": 0}}

@@ -20,7 +20,7 @@ def waiting_in(queues: HotKeyQueues) -> int:
     return sum(queue.waiting for queue in queues.queues.values())
 
 
-def test_a_request_does_not_wait_without_contention() -> None:
+def test_a_request_without_contention_does_not_wait_in_a_queue() -> None:
     queues = HotKeyQueues()
     first, second = place_in(queues), place_in(queues)
 
@@ -53,7 +53,7 @@ def test_later_requests_wait_for_a_queued_request() -> None:
     assert waiting_in(queues) == 0
 
 
-def test_a_put_and_an_update_of_one_item_share_a_queue() -> None:
+def test_a_put_and_an_update_of_one_item_wait_in_one_queue() -> None:
     queues = HotKeyQueues()
     place = place_in(queues)
 

@@ -290,7 +290,7 @@ def test_a_duplicate_reveal_is_executed_again(issuer: Issuer, action: str, lines
     assert issuer.do(action, **members | {"access_level": 1}).status_code == 8002
 
 
-def test_a_rejected_duplicate_reveal_is_marked_as_duplicated(issuer: Issuer) -> None:
+def test_a_rejected_duplicate_reveal_is_marked_as_a_duplicate(issuer: Issuer) -> None:
     card, low = issuer.card(access_level=0), issuer.with_credential("low", access_level=0)
     members = {"card_id": card.card_id, "request_reference_id": issuer.reference()}
     low.data("getPin", **members)

@@ -134,7 +134,7 @@ def test_stuck_items_and_items_without_a_handler_are_counted_as_stuck(
     assert metric_values(capsys.readouterr().out, "StuckClaims", Stage="local", Kind="thing") == [4, 0, 0]
 
 
-def test_a_run_handles_a_maximum_of_the_oldest_items_and_the_next_run_continues(
+def test_a_run_processes_a_maximum_number_of_the_oldest_items_and_the_next_run_continues(
     things: Things, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(due_index, "MOST", 2)

@@ -44,7 +44,7 @@ def test_rows_are_ordered_by_millisecond_and_then_by_number(store: Store) -> Non
     assert ids(page(store, [rows], ALWAYS, 10)) == [9, 3, 7, 1]
 
 
-def test_a_span_includes_its_first_and_last_second(store: Store) -> None:
+def test_a_time_span_includes_its_first_and_its_last_second(store: Store) -> None:
     rows = timeline()
     write(store, rows, (999, 1), (1000, 2), (2999, 3), (3000, 4))
 
@@ -55,7 +55,7 @@ def test_a_span_includes_its_first_and_last_second(store: Store) -> None:
     assert ids(page(store, [rows], Span.of_seconds(99_999_999_999, 99_999_999_999), 10)) == []
 
 
-def test_a_span_contains_only_positions_after_the_start_row_and_before_the_end() -> None:
+def test_a_time_span_contains_only_positions_after_the_start_row_and_before_the_end() -> None:
     span = Span.of_seconds(1, 2, (1500, 7))
 
     assert [span.has(position) for position in ((1500, 7), (1500, 8), (2999, 1), (3000, 1))] == [
@@ -117,7 +117,7 @@ def test_pages_are_full_despite_hidden_rows(causeway: Causeway) -> None:
     assert len(calls) == 3, "only what has more is asked again"
 
 
-def test_a_page_takes_one_call_for_each_partition(causeway: Causeway) -> None:
+def test_a_page_requires_one_call_for_each_partition(causeway: Causeway) -> None:
     shards = [timeline() for _ in range(3)]
     for number, rows in enumerate(shards):
         write(causeway.hub.store, rows, *[(10 * each, number) for each in range(5)])
@@ -136,7 +136,7 @@ def test_sort_keys_follow_the_order_of_positions() -> None:
     assert all(first < second for first, second in pairwise(parts))
 
 
-def test_a_page_repeats_the_query_only_of_a_shard_that_returned_too_few_rows(causeway: Causeway) -> None:
+def test_a_page_queries_a_second_time_only_the_shard_that_returned_too_few_rows(causeway: Causeway) -> None:
     store, owner = causeway.hub.store, new_id()
     shards = [timeline(f"test#{owner}#{shard}") for shard in range(16)]
     write(store, shards[0], *[(number, number) for number in range(60)])
@@ -182,7 +182,7 @@ def test_a_page_of_rows_before_the_first_row_is_empty(causeway_with_rows: Causew
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 30])
-def test_a_search_returns_only_matching_rows_with_the_latest_first(causeway_with_rows: Causeway, count: int) -> None:
+def test_a_search_returns_only_matching_rows_and_the_latest_row_first(causeway_with_rows: Causeway, count: int) -> None:
     store, numbers = causeway_with_rows.hub.store, []
     wanted = Search(Attr("number").is_in([2, 5, 6, 11, 19]), "row#003", "row#018")
     before, more = None, True
@@ -209,7 +209,7 @@ def test_a_search_reads_each_list_at_most_three_times_and_can_be_continued(
     assert calls == ["Query"] * 9
 
 
-def test_a_search_reads_1600_rows_of_one_list_and_26000_rows_of_all_lists() -> None:
+def test_a_search_reads_at_most_1600_rows_of_one_list_and_26000_rows_of_all_lists() -> None:
     of_one = sum(time_ordered.REPEATED_DEPTHS)
 
     assert (of_one // 100 * 100, SHARDS * of_one // 1000 * 1000) == (1_600, 26_000)

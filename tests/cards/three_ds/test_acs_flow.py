@@ -57,7 +57,7 @@ def test_a_whitelist_rule_matches_only_if_every_criterion_matches(issuer: Issuer
         assert outcome(issuer, card, **other) == "challenge"
 
 
-def test_a_matching_rule_gives_a_frictionless_outcome_only_for_the_card_of_the_rule(issuer: Issuer) -> None:
+def test_a_matching_rule_makes_an_authentication_frictionless_only_for_the_card_of_the_rule(issuer: Issuer) -> None:
     card, other = issuer.card_in("A").card_id, issuer.card_in("A").card_id
 
     numbers = [rule(issuer, card, mcc="5411"), rule(issuer, card, mcc="0742")]
@@ -171,7 +171,7 @@ def test_a_confirmation_after_five_minutes_returns_4008(issuer: Issuer) -> None:
     assert codes == [None, 4008]
 
 
-def test_a_wrong_value_returns_6004_and_the_fifth_wrong_value_ends_the_authentication(issuer: Issuer) -> None:
+def test_a_wrong_confirmation_value_returns_6004_and_the_fifth_ends_the_authentication(issuer: Issuer) -> None:
     card = issuer.card_in("A").card_id
     asked, other = issuer.authentication(card), issuer.authentication(card)
     answer = {"auth_request_id": asked["auth_request_id"], "confirmation_status": "Y", "oob_auth_method": 1}

@@ -55,7 +55,7 @@ def test_the_checksum_of_a_compressed_response_covers_the_compressed_bytes() -> 
         read("GetItem", answer(zipped, content_encoding="gzip", x_amz_crc32=str(zlib.crc32(ITEM))))
 
 
-def test_a_response_with_a_wrong_checksum_raises_the_no_answer_exception() -> None:
+def test_an_aws_response_with_a_wrong_checksum_raises_the_no_answer_exception() -> None:
     with pytest.raises(NoAnswer, match="checksum"):
         read("GetItem", answer(ITEM, x_amz_crc32="1"))
 
@@ -114,11 +114,11 @@ def test_an_html_error_page_has_the_http_status_as_error_code(status: int) -> No
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [("2", 2), ("", 0), ("Sun, 29 Nov 2026 10:00:00 GMT", 0), ("-1", 0)])
-def test_an_aws_error_has_the_delay_of_the_retry_after_header(asked: str, seconds: int) -> None:
+def test_an_aws_error_contains_the_delay_of_the_retry_after_header(asked: str, seconds: int) -> None:
     assert refused({"__type": "a#B"}, 503, retry_after=asked).retry_after == seconds
 
 
-def test_an_aws_error_has_the_request_id_of_the_response() -> None:
+def test_an_aws_error_contains_the_request_id_of_the_response() -> None:
     error = refused({"__type": "a#B", "message": "why"}, x_amzn_requestid="R4")
 
     assert (error.request_id, str(error)) == ("R4", "PutItem: B: why (request R4)")

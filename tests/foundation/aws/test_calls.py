@@ -111,7 +111,7 @@ def test_an_aws_call_is_sent_as_a_signed_post_request(
     assert re.match(signature, sent["authorization"])
 
 
-def test_the_trace_header_is_sent_by_lambda_functions_only(
+def test_only_a_lambda_function_sends_the_trace_header_with_aws_calls(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
@@ -243,7 +243,7 @@ def test_an_expired_session_token_is_replaced_once(called: Callable[..., Any], m
     assert ["Credential=key-2" in head(server, 1)["authorization"], len(server.requests)] == [True, 4]
 
 
-def test_clock_skew_is_corrected_once_by_the_date_header_of_aws(called: Callable[..., Any]) -> None:
+def test_a_wrong_local_clock_is_corrected_once_with_the_date_header_of_aws(called: Callable[..., Any]) -> None:
     there = datetime.now(UTC) + timedelta(hours=3)
     date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
     refused = (403, b'{"__type":"InvalidSignatureException"}', date)
@@ -356,7 +356,7 @@ def test_an_aws_connection_is_reused_for_five_seconds(
     assert server.served == [1, 1, 2, 3]
 
 
-def test_headers_of_aws_calls_are_not_recorded_by_header_capture(called: Callable[..., Any]) -> None:
+def test_header_capture_does_not_record_the_headers_of_aws_calls(called: Callable[..., Any]) -> None:
     captured = CapturedHeaders()
     with called(GOOD), capturing(captured):
         send("kms", "Decrypt", {})
@@ -364,7 +364,7 @@ def test_headers_of_aws_calls_are_not_recorded_by_header_capture(called: Callabl
     assert (captured.sent, captured.received) == (None, None)
 
 
-def test_the_check_of_a_slow_call_can_make_an_aws_call_in_the_same_thread(called: Callable[..., Any]) -> None:
+def test_the_check_function_of_a_slow_call_can_make_an_aws_call_in_the_same_thread(called: Callable[..., Any]) -> None:
     """A slow call runs its check in the same thread, and the check reads storage."""
     checked = threading.Event()
 

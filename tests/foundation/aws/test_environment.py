@@ -309,7 +309,9 @@ def test_a_request_deadline_limits_the_time_of_a_slow_credential_source(monkeypa
             is_over.set()
 
 
-def test_a_request_deadline_changes_neither_credentials_nor_errors_of_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_deadline_changes_neither_the_credentials_nor_the_errors_of_a_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with tight_deadline(lambda: 0.0, PATIENCE_SECONDS):
         with socket_server(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
@@ -323,7 +325,9 @@ def test_a_request_deadline_changes_neither_credentials_nor_errors_of_a_source(m
 # -- TLS and proxies
 
 
-def test_ca_file_comes_from_aws_ca_bundle_requests_ca_bundle_or_certifi(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ca_file_is_read_from_aws_ca_bundle_or_requests_ca_bundle_or_else_from_certifi(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert authorities() == certifi.where()
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
     assert authorities() == __file__
@@ -359,7 +363,9 @@ def test_a_proxy_is_selected_by_the_proxy_variables(
     assert proxy_of("https://dynamodb.eu-west-1.amazonaws.com") == proxy
 
 
-def test_no_proxy_matches_host_and_port_and_plain_http_uses_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_no_proxy_variable_matches_host_and_port_and_plain_http_uses_no_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     use(monkeypatch, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "localhost:4566"})
 
     assert proxy_of("https://localhost:4566/") is None

@@ -33,7 +33,7 @@ def usage(*oids: x509.ObjectIdentifier) -> tuple[x509.ExtensionType, bool]:
     return x509.ExtendedKeyUsage(oids), True
 
 
-def test_a_parsed_certificate_has_names_serial_number_and_thumbprint() -> None:
+def test_a_parsed_certificate_contains_the_names_the_serial_number_and_the_thumbprint() -> None:
     pem = CA.issue(SUBJECT, serial=0x0ABC)
 
     read = read_certificate(pem)
@@ -45,11 +45,11 @@ def test_a_parsed_certificate_has_names_serial_number_and_thumbprint() -> None:
     assert len(read.thumbprint) == 43
 
 
-def test_a_certificate_without_an_organization_identifier_returns_none() -> None:
+def test_the_organization_identifier_of_a_certificate_without_an_identifier_is_none() -> None:
     assert read_certificate(CA.issue("CN=TPP")).organization_identifier is None
 
 
-def test_a_certificate_with_two_organization_identifiers_returns_none() -> None:
+def test_the_organization_identifier_of_a_certificate_with_two_identifiers_is_none() -> None:
     assert read_certificate(CA.issue("2.5.4.97=PSDGB-FCA-1,2.5.4.97=PSDGB-FCA-2")).organization_identifier is None
 
 
@@ -122,7 +122,7 @@ def test_a_client_certificate_of_a_trusted_authority_is_trusted(options: dict[st
     check(CA.issue(**options))
 
 
-def test_an_intermediate_authority_in_the_bundle_is_a_trust_anchor() -> None:
+def test_an_intermediate_authority_in_the_ca_bundle_is_a_trust_anchor() -> None:
     intermediate = Authority("CN=Intermediate", above=CA)
 
     check(intermediate.issue(), trusted=TrustedAuthorities(intermediate.pem))

@@ -31,7 +31,7 @@ def in_use(secrets: tuple[EventSecret, ...], now: int) -> list[str]:
     return event_signing.in_use(VAULT, secrets, CONTEXT, now)
 
 
-def test_the_old_event_secret_signs_until_the_overlap_ends() -> None:
+def test_the_old_event_secret_creates_signatures_until_the_overlap_ends() -> None:
     secrets = event_signing.rotate_secrets([made("old")], made("new"), NOW, 60)
 
     assert [in_use(secrets, now) for now in (NOW, NOW + 59, NOW + 60)] == [["new", "old"], ["new", "old"], ["new"]]

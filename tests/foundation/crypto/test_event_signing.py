@@ -48,7 +48,7 @@ def test_the_receiver_verifies_an_event_signature_with_the_events_secret() -> No
 
 
 @pytest.mark.parametrize("known", ["new", "old"])
-def test_the_receiver_verifies_an_event_with_either_secret_during_an_overlap(known: str) -> None:
+def test_a_receiver_can_verify_an_event_with_the_old_or_the_new_secret_during_an_overlap(known: str) -> None:
     assert Webhook(secret(known)).verify(BODY, headers("new", "old"))
 
 

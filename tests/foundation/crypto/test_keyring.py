@@ -127,7 +127,9 @@ def test_at_most_two_signing_keys_are_published(keyring: Keyring, clock: ManualC
     assert signing(keyring) == second
 
 
-def test_a_rotation_without_overlap_unpublishes_the_old_key(keyring: Keyring, another: NewProcess) -> None:
+def test_a_rotation_without_an_overlap_removes_the_old_key_from_the_published_keys(
+    keyring: Keyring, another: NewProcess
+) -> None:
     new = keyring.rotate_signing_key(overlap=0)
 
     assert ids(keyring) == [new]
@@ -227,7 +229,9 @@ def test_every_process_can_immediately_decrypt_a_value_of_a_new_data_key(keyring
     assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
 
 
-def test_a_new_data_key_signs_only_after_every_process_has_read_the_key(keyring: Keyring, clock: ManualClock) -> None:
+def test_a_new_data_key_is_used_for_signatures_only_after_every_process_has_read_the_key(
+    keyring: Keyring, clock: ManualClock
+) -> None:
     clock.advance(CACHED_SECONDS)
     first = keyring.derived_signing_key("purpose")
     keyring.rotate_data_key()

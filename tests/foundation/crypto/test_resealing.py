@@ -146,7 +146,7 @@ def test_a_value_changed_during_reencryption_is_not_overwritten(stage: Stage, ca
     assert stage.text(1) == "changed"
 
 
-def test_a_data_key_is_unused_after_a_pass_without_concurrent_writes_with_older_keys(stage: Stage) -> None:
+def test_a_data_key_is_unused_after_a_pass_without_concurrent_writes_that_use_the_key(stage: Stage) -> None:
     stage.put_consent(1)
     older = stage.consent(1)
     stage.rotate()
@@ -223,7 +223,9 @@ def test_a_key_rotation_during_reencryption_restarts_the_pass_with_the_new_key(s
     assert stage.unused_since(2) is not None
 
 
-def test_a_data_key_that_was_the_newest_during_a_pass_is_in_use(stage: Stage, causeway: Causeway) -> None:
+def test_a_data_key_that_was_the_newest_during_a_reencryption_pass_is_reported_as_used(
+    stage: Stage, causeway: Causeway
+) -> None:
     stage.rotate()
     stage.put_consent(1)
     stage.work.request()

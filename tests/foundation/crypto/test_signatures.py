@@ -33,7 +33,7 @@ def pem_of(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519
     return private.decode(), public.decode()
 
 
-def test_signing_the_published_test_vector_returns_the_published_signature(key: rsa.RSAPrivateKey) -> None:
+def test_signing_the_published_test_vector_creates_the_published_signature(key: rsa.RSAPrivateKey) -> None:
     assert signatures.sign(key, BODY) == VECTOR["signature"]
 
 

@@ -195,7 +195,7 @@ def test_json_web_keys_for_encryption_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("critical", [[], ["kid"], ["b64"], ["exp"], None, "kid"], ids=repr)
-def test_a_jwt_with_a_crit_header_is_rejected(critical: object) -> None:
+def test_a_jwt_with_a_crit_member_in_its_header_is_rejected(critical: object) -> None:
     token = KeyHolder().sign({"sub": "tpp"}, {"kid": "key-1"}).split(".")[1:]
     header = jsontext.dumps({"alg": "PS256", "kid": "key-1", "b64": True, "exp": 1, "crit": critical})
     head = base64.urlsafe_b64encode(header.encode()).decode().rstrip("=")

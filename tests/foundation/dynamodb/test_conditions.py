@@ -110,7 +110,7 @@ def test_dynamodb_key_conditions_have_the_serialised_form_of_boto3(key: Build) -
     }
 
 
-def test_a_missing_condition_adds_no_members_to_the_request() -> None:
+def test_a_write_without_a_condition_sends_no_condition_members_to_dynamodb() -> None:
     assert condition_members(None) == {}
 
 

@@ -70,12 +70,14 @@ def test_stored_rows_are_found_in_each_of_the_eight_shards(causeway: Causeway) -
     assert times(INDEX.rows(causeway.hub.store, owner=owner, until=COUNT)) == list(range(8))
 
 
-def test_an_index_time_range_includes_the_first_and_the_last_time(causeway: Causeway, owner: str) -> None:
+def test_the_time_range_of_an_index_query_includes_the_first_and_the_last_time(causeway: Causeway, owner: str) -> None:
     assert times(INDEX.rows(causeway.hub.store, owner=owner, since=3, until=7)) == [3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("limit", [1, 7, COUNT, COUNT + 5])
-def test_an_index_limit_returns_the_oldest_or_the_newest_rows(causeway: Causeway, owner: str, limit: int) -> None:
+def test_an_index_query_with_a_limit_returns_the_oldest_rows_or_on_request_the_newest_rows(
+    causeway: Causeway, owner: str, limit: int
+) -> None:
     oldest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit)
     newest = INDEX.rows(causeway.hub.store, owner=owner, until=COUNT, limit=limit, newest_first=True)
 
@@ -126,7 +128,7 @@ def test_all_index_shards_are_read_in_one_round_trip(causeway: Causeway, owner: 
     assert (trips.made, trips.calls) == (1, SHARDS)
 
 
-def test_next_time_returns_the_earliest_time_of_all_index_shards(causeway: Causeway) -> None:
+def test_the_next_time_function_returns_the_earliest_time_of_all_index_shards(causeway: Causeway) -> None:
     index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), causeway.hub.store
     for due_at in (70, 50, 60):
         delivery_id = new_id()

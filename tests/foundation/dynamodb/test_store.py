@@ -209,7 +209,7 @@ def test_unprocessed_keys_of_a_batch_read_are_requested_again(pauses: list[float
     assert len(pauses) == 2
 
 
-def test_keys_that_remain_unprocessed_raise_throttled_error(pauses: list[float]) -> None:
+def test_a_batch_read_with_keys_that_remain_unprocessed_raises_throttled_error(pauses: list[float]) -> None:
     client = HalfAnswers(stuck=True)
 
     with pytest.raises(Throttled, match="left keys unprocessed"):
@@ -250,7 +250,7 @@ def test_a_retry_of_the_same_put_succeeds(store: Store, key: Item) -> None:
     store.put(ROWS, item, absent("claim"))
 
 
-def test_an_update_sets_removes_and_adds_and_returns_the_new_item(store: Store, key: Item) -> None:
+def test_an_update_sets_removes_and_adds_attributes_and_returns_the_new_item(store: Store, key: Item) -> None:
     store.put(ROWS, {**key, "title": "old", "note": "x", "other": "y", "count": 2})
 
     item = store.update(
@@ -427,7 +427,7 @@ def test_successful_calls_refill_the_dynamodb_retry_budget(client: Recorder, key
     store.put(ROWS, key)
 
 
-def test_requests_for_unprocessed_keys_use_the_retry_budget(key: Item) -> None:
+def test_repeated_requests_for_unprocessed_keys_reduce_the_retry_budget(key: Item) -> None:
     asked: list[Item] = []
 
     def leave(operation: str, request: Item) -> Item:

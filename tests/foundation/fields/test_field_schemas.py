@@ -288,7 +288,7 @@ def test_a_numeric_identifier_is_read_as_text(value: object, text: str) -> None:
     assert MODELS["Id"].read({"value": value}).model_dump() == {"value": text}
 
 
-def test_codes_shared_by_several_members_are_listed_once() -> None:
+def test_a_code_list_that_several_members_share_appears_only_once_in_a_schema() -> None:
     model = create_model(
         "Money", __base__=Message, asked=(Currency, ...), paid=(Currency | None, None), home=(F.Country[2], ...)
     )

@@ -473,7 +473,7 @@ def test_at_most_50_problems_of_a_message_are_listed() -> None:
 
 
 @pytest.mark.parametrize("value", [1, 10, "1", "10", "07"])
-def test_a_whole_number_is_read_as_an_integer(value: object) -> None:
+def test_a_whole_number_in_a_message_is_read_as_an_integer(value: object) -> None:
     taken = Pages.read({"value": value}).value
 
     assert type(taken) is int
@@ -534,7 +534,7 @@ def test_the_name_of_an_unknown_member_is_shortened_and_made_printable() -> None
     assert problem.field == ("x?" * 64)
 
 
-def test_an_open_message_type_preserves_unknown_members() -> None:
+def test_a_message_type_that_permits_unknown_members_preserves_the_unknown_members() -> None:
     entry = Entry.read({"name": "a", "colour": "red"})
 
     assert entry.model_dump() == {"name": "a", "note": None, "colour": "red"}

@@ -117,7 +117,7 @@ def test_make_iban_computes_the_published_check_digits(number: str) -> None:
 
 
 @pytest.mark.parametrize("country", STRUCTURES)
-def test_generated_ibans_have_check_digits_valid_in_stdnum(country: str) -> None:
+def test_generated_ibans_have_check_digits_that_stdnum_accepts(country: str) -> None:
     chance = random.Random(country)
     accounts = [made(country, chance)[4:] for _ in range(200)]
     numbers = [make_iban(country, account) for account in accounts]

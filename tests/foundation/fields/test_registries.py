@@ -6,7 +6,7 @@ import pytest
 from chalicelib.foundation.fields.registries import countries, currencies, currency_numbers, decimals, minor_units
 
 
-def test_currency_codes_are_the_codes_of_iso_4217() -> None:
+def test_the_accepted_currency_codes_are_the_codes_of_iso_4217() -> None:
     assert {"EUR", "GBP", "USD", "JPY", "KWD"} <= currencies()
     assert currencies() is currencies()
 
@@ -28,7 +28,7 @@ def test_currency_codes_equal_pycountry_without_metals_and_units_of_account() ->
     assert currency_numbers().keys() == minor_units().keys()
 
 
-def test_country_codes_are_the_codes_of_iso_3166() -> None:
+def test_the_accepted_country_codes_are_the_codes_of_iso_3166() -> None:
     assert {"DE", "GB", "LT", "US"} <= countries(2)
     assert {"DEU", "GBR", "LTU", "USA"} <= countries(3)
     assert len(countries(2)) == len(countries(3))
@@ -39,7 +39,7 @@ def test_country_codes_are_the_codes_of_iso_3166() -> None:
     ("code", "digits"),
     [("JPY", 0), ("ISK", 0), ("HUF", 2), ("EUR", 2), ("GBP", 2), ("KWD", 3), ("BHD", 3), ("CLF", 4), ("UYW", 4)],
 )
-def test_minor_units_of_currencies_are_the_units_of_iso_4217(code: str, digits: int) -> None:
+def test_the_minor_units_of_currencies_are_the_minor_units_of_iso_4217(code: str, digits: int) -> None:
     number = next(number for number, letters in currency_numbers().items() if letters == code)
 
     assert minor_units()[number] == digits

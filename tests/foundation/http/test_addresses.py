@@ -79,7 +79,7 @@ def test_an_invalid_web_address_is_rejected_with_the_reason(url: str, reason: st
 
 
 @pytest.mark.parametrize("address", [*inputs.PUBLIC_IPV4, *inputs.PUBLIC_IPV6])
-def test_an_internet_ip_address_is_public(address: str) -> None:
+def test_an_ip_address_on_the_internet_is_public(address: str) -> None:
     assert is_public(address)
 
 

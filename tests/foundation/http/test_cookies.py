@@ -23,7 +23,7 @@ def _sent(**cookies: str) -> Callable[[str], str]:
         (LIMITED, "__Secure-n=v; Path=/p/sign-in; Max-Age=60; HttpOnly; SameSite=Lax; Secure"),
     ],
 )
-def test_a_cookie_over_tls_has_the_prefix_and_flags_of_the_cookie_kind(cookie: Cookie, expected: str) -> None:
+def test_a_cookie_set_over_tls_has_the_prefix_and_the_flags_of_its_kind(cookie: Cookie, expected: str) -> None:
     assert cookie.set(_sent(), "v", 60) == [expected]
 
 

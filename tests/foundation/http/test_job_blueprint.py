@@ -11,7 +11,7 @@ from tests.kit.time import run_schedule
 MINUTE = Rate(1, unit=Rate.MINUTES)
 
 
-def test_a_job_receives_the_bound_service_parts() -> None:
+def test_a_job_receives_the_service_objects_that_were_bound_to_the_jobs() -> None:
     jobs, ran = Jobs[str]("jobs"), []
 
     @jobs.schedule(MINUTE, name="sweep")

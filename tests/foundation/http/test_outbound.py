@@ -93,7 +93,7 @@ def no_last_chunk(connection: Connection) -> None:
 # -- good answers
 
 
-def test_outbound_limits_are_3_s_to_connect_20_s_in_total_and_5_mb() -> None:
+def test_outbound_calls_are_limited_to_3_s_for_connecting_20_s_in_total_and_5_mb() -> None:
     assert CONNECT_SECONDS == 3
     assert TOTAL_SECONDS == 20
     assert ANSWER_BYTES == 5_000_000
@@ -118,7 +118,9 @@ def test_the_request_body_arrives_unchanged_and_the_response_is_complete() -> No
     assert 0 < reply.seconds < AMPLE
 
 
-def test_netrc_and_proxy_variables_are_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_outbound_calls_ignore_the_netrc_file_and_the_proxy_variables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login a password b\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
@@ -317,7 +319,7 @@ ENDLESS = [
 @pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("repeat", [False, True])
 @pytest.mark.parametrize("behaviour", ENDLESS)
-def test_a_late_response_raises_timed_out_error_without_a_retry(
+def test_a_late_response_raises_the_timed_out_exception_without_a_retry(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
     with socket_server(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
@@ -403,7 +405,9 @@ def test_an_outbound_call_ends_at_the_request_deadline() -> None:
         post(server.url)
 
 
-def test_the_time_limit_of_a_slow_call_includes_the_slow_call_check(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_of_a_slow_call_includes_the_duration_of_the_slow_call_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = ManualClock(START)
     set_clock_of_calls(monkeypatch, clock)
     slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
@@ -888,7 +892,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("host", [*inputs.LOOPBACK_SPELLINGS, *inputs.PRIVATE_HOSTS])
-def test_a_private_host_is_neither_resolved_nor_connected_to(
+def test_an_outbound_call_to_a_private_host_neither_resolves_the_name_nor_connects(
     monkeypatch: pytest.MonkeyPatch, tried: list[str], host: str
 ) -> None:
     asked: list[str] = []
@@ -1041,7 +1045,7 @@ def test_a_certificate_without_rfc_5280_extensions_is_accepted_from_a_known_auth
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
-def test_a_server_certificate_in_the_ca_file_is_not_a_trust_anchor(tmp_path: Path) -> None:
+def test_a_server_certificate_in_the_ca_file_is_not_accepted_as_a_trust_anchor(tmp_path: Path) -> None:
     _, certificate = bare_chain(tmp_path)
     outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
 
@@ -1078,7 +1082,9 @@ def test_a_tls_handshake_that_never_ends_raises_not_reached(
 
 
 @pytest.mark.usefixtures("trusted")
-def test_the_limits_of_outbound_calls_also_apply_over_tls(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limits_of_outbound_calls_also_apply_to_calls_over_tls(
+    tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket_server(good, tls) as server:
         assert post(server.url).status == 200
     with socket_server(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):

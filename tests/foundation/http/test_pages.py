@@ -14,7 +14,7 @@ def visit(body: bytes = b"", method: str = "POST", **headers: str) -> Visit:
     return Visit(Incoming(method=method, route="/", headers=sent, body=body, **members))
 
 
-def test_a_posted_form_has_its_fields_in_order() -> None:
+def test_the_fields_of_a_posted_form_are_read_in_order() -> None:
     sent = visit(b"a=1&b=&a=%C3%A4+x")
 
     assert sent.fields == [("a", "1"), ("b", ""), ("a", "ä x")]

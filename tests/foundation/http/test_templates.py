@@ -27,7 +27,7 @@ def test_a_missing_template_value_raises_undefined_error(templates: Templates, t
         templates.render("plain.html")
 
 
-def test_load_parses_all_page_templates(templates: Templates, tmp_path: Path) -> None:
+def test_the_load_function_parses_all_page_templates(templates: Templates, tmp_path: Path) -> None:
     templates.load()
     (tmp_path / "page.html").unlink()
 

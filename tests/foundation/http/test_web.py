@@ -47,7 +47,7 @@ def refused(read: Any) -> tuple[str, str]:
     return caught.value.kind, str(caught.value)
 
 
-def test_a_request_has_method_route_body_headers_and_query() -> None:
+def test_a_request_contains_the_method_the_route_the_body_the_headers_and_the_query() -> None:
     found = incoming(b"{}", {"X-Api-Key": "key", "content-TYPE": "application/json"}, {"a": ["1"], "b": [""]})
 
     assert found.method == "POST"
@@ -59,7 +59,7 @@ def test_a_request_has_method_route_body_headers_and_query() -> None:
     assert found.identity["sourceIp"] == "::1"
 
 
-def test_a_request_without_body_headers_and_query_is_read() -> None:
+def test_a_request_without_a_body_without_headers_and_without_a_query_is_read() -> None:
     found = incoming(pathParameters=None)
 
     assert found.body == b""
@@ -202,7 +202,7 @@ def sent(
     return answer
 
 
-def test_a_view_gets_the_request_and_its_response_has_the_request_id() -> None:
+def test_a_view_receives_the_request_and_the_response_has_the_request_id() -> None:
     routes, bound = Routes[str](__name__, failed), []
 
     @routes.get("/cancel/{secret}")
@@ -217,7 +217,7 @@ def test_a_view_gets_the_request_and_its_response_has_the_request_id() -> None:
     assert bound == [ID]
 
 
-def test_an_exception_of_a_view_becomes_a_response_with_the_request_id() -> None:
+def test_an_exception_in_a_view_causes_an_error_response_with_the_request_id() -> None:
     routes = Routes[str](__name__, failed)
 
     @routes.post("/one")
@@ -230,7 +230,7 @@ def test_an_exception_of_a_view_becomes_a_response_with_the_request_id() -> None
     assert answer["headers"]["X-Request-Id"] == ID
 
 
-def test_a_route_may_have_a_separate_error_handler() -> None:
+def test_a_route_can_have_a_separate_error_handler() -> None:
     def view(parts: str, found: Incoming) -> Response:
         raise LookupError("hidden")
 
@@ -246,7 +246,7 @@ def test_a_route_may_have_a_separate_error_handler() -> None:
     assert sent(chalice, "GET", "/data")["body"] == '{"error":"LookupError"}'
 
 
-def test_one_view_may_handle_many_methods_and_paths() -> None:
+def test_one_view_can_handle_several_methods_and_paths() -> None:
     routes = Routes[str](__name__, failed)
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
     for place in ("/a", "/a/{secret}", "/a/b-c"):
@@ -272,7 +272,7 @@ def test_a_view_accepts_any_content_type(method: str, content_type: str | None) 
     assert answer["statusCode"] == 200
 
 
-def test_parallel_requests_have_separate_contexts() -> None:
+def test_each_of_two_parallel_requests_is_handled_with_its_own_headers() -> None:
     routes = Routes[str]("site", failed)
     both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 

@@ -26,7 +26,9 @@ def store(causeway: Causeway, put: Put) -> None:
     causeway.hub.store.put(put.table, put.item, put.condition)
 
 
-def test_a_name_can_be_claimed_once_until_the_claim_expires(causeway: Causeway, claims: Claims, claim: Claim) -> None:
+def test_a_name_can_be_claimed_only_once_until_the_claim_expires(
+    causeway: Causeway, claims: Claims, claim: Claim
+) -> None:
     assert claims.find(claim, causeway.hub.store.get(*claim.key)) is None
 
     store(causeway, claims.put(claim))
@@ -38,7 +40,7 @@ def test_a_name_can_be_claimed_once_until_the_claim_expires(causeway: Causeway, 
     store(causeway, claims.put(claim, "an answer"))
 
 
-def test_a_claimed_response_is_encrypted_and_decrypted_for_the_same_request_only(
+def test_a_stored_response_is_encrypted_and_can_be_decrypted_only_for_its_request(
     causeway: Causeway, claims: Claims, claim: Claim
 ) -> None:
     store(causeway, claims.put(claim))

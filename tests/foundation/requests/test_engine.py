@@ -122,7 +122,7 @@ def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callabl
     return decide
 
 
-def test_a_decision_without_conflict_makes_one_read_and_one_write(
+def test_a_decision_without_a_conflict_makes_one_read_and_one_write(
     engine: Engine, line: Line, key: Key, store: Store
 ) -> None:
     assert engine.carry_out(count_up(key), engine.read([key])) == 1
@@ -155,7 +155,7 @@ def test_the_if_busy_argument_replaces_the_conflict_error_of_a_decision(engine: 
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
 
 
-def test_a_rejected_put_returns_the_response_for_the_existing_item_without_a_read(
+def test_a_decision_whose_put_is_rejected_returns_the_response_for_the_existing_item(
     engine: Engine, line: Line, key: Key
 ) -> None:
     line.meanwhile = [others(key, count=5)]
@@ -178,7 +178,9 @@ def test_further_items_that_a_decision_requires_are_read_in_one_batch(engine: En
     assert line.calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_refusal_with_writes_is_raised_after_the_writes(engine: Engine, key: Key, store: Store) -> None:
+def test_the_exception_of_a_refused_request_is_raised_after_the_writes_of_the_refusal(
+    engine: Engine, key: Key, store: Store
+) -> None:
     with pytest.raises(LookupError):
         engine.carry_out(lambda _: Outcome(LookupError(), [Put(*key)]), Facts())
 
@@ -202,7 +204,7 @@ def test_an_idempotent_update_uses_a_transaction_only_after_a_lost_response(
     assert store.get(*key) == {**key[1], "members": frozenset({"a"})}
 
 
-def test_deliveries_are_written_with_the_outcome_and_then_dispatched(
+def test_deliveries_are_written_with_the_outcome_of_a_decision_and_then_dispatched(
     engine: Engine, line: Line, key: Key, dispatched: list[object], store: Store
 ) -> None:
     deliveries = Deliveries()
@@ -228,7 +230,7 @@ def test_an_outcome_that_was_not_written_is_neither_dispatched_nor_reported(
 
 
 @pytest.mark.parametrize("proof", ["a delivery", "an item of its own"])
-def test_a_written_outcome_with_lost_responses_is_found_by_the_proof_item(
+def test_the_proof_item_shows_that_an_outcome_with_lost_responses_was_written(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
     line.losses = [True, *[False] * 40]
@@ -259,7 +261,7 @@ def test_an_outcome_with_lost_responses_and_no_proof_item_raises_store_unavailab
         engine.carry_out(count_up(key), engine.read([key]))
 
 
-def test_a_failed_write_added_by_the_caller_raises_condition_failed(engine: Engine, key: Key) -> None:
+def test_a_failed_condition_of_a_write_that_the_caller_added_raises_condition_failed(engine: Engine, key: Key) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     alongside = [Put(*other, Attr("claim").exists())]
 
@@ -267,7 +269,9 @@ def test_a_failed_write_added_by_the_caller_raises_condition_failed(engine: Engi
         engine.carry_out(count_up(key), engine.read([key]), alongside=alongside)
 
 
-def test_a_failed_write_of_the_caller_takes_precedence_over_a_conflict(engine: Engine, line: Line, key: Key) -> None:
+def test_a_failed_write_that_the_caller_added_is_reported_instead_of_a_conflict(
+    engine: Engine, line: Line, key: Key
+) -> None:
     other: Key = (ROWS, {"claim": new_id()})
     line.meanwhile = [others(key, count=1)]
 
@@ -283,7 +287,7 @@ def test_the_proof_item_is_checked_for_the_latest_attempt(engine: Engine, line: 
     assert engine.carry_out(count_up(key, proof=any_attempt), engine.read([key])) == 6
 
 
-def test_a_condition_that_fails_within_a_decision_repeats_the_decision(engine: Engine, key: Key) -> None:
+def test_a_decision_that_raises_condition_failed_is_repeated(engine: Engine, key: Key) -> None:
     failures = [ConditionFailed([None], [0])]
 
     def decide(_: Facts) -> Outcome[str]:

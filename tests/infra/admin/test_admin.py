@@ -150,7 +150,7 @@ def test_command_help_shows_an_example_and_the_json_option(group: str, command: 
 
 
 @pytest.mark.parametrize(("group", "command"), [("banks", "show"), ("banks", "add"), ("clients", "add")])
-def test_missing_arguments_exit_with_code_2_and_a_message(group: str, command: str) -> None:
+def test_a_command_without_its_required_arguments_exits_with_code_2_and_a_message(group: str, command: str) -> None:
     spoken, printed = run(group, command), run(group, command, "--json")
 
     assert (spoken.exit_code, printed.exit_code) == (2, 2)
@@ -229,7 +229,7 @@ def test_banks_update_changes_only_the_specified_members(causeway: Causeway, bic
     assert refused("banks", "update", bic) == "no change was specified: see --help for the options"
 
 
-def test_a_bank_with_a_changed_api_version_gets_the_scopes_of_the_new_version(bic: str, key_file: Path) -> None:
+def test_a_bank_with_a_changed_api_version_has_the_scopes_of_the_new_version(bic: str, key_file: Path) -> None:
     done(*new_bank(bic, "--public-key", str(key_file), "--scope", "account.list"))
 
     bank = done("banks", "update", bic, "--api-version", "2")["bank"]
@@ -243,7 +243,9 @@ def accepted(causeway: Causeway, bic: str, keys: list[str]) -> list[bool]:
     return [bank.accepts_key(credential) for key in keys if (credential := OpaqueToken.parse(key, 1))]
 
 
-def test_key_rotation_accepts_both_api_keys_and_uses_the_new_key_after_a_day(causeway: Causeway, bic: str) -> None:
+def test_both_api_keys_are_accepted_after_a_rotation_and_the_new_key_is_used_after_a_day(
+    causeway: Causeway, bic: str
+) -> None:
     old = done(*new_bank(bic))["api_key"]
     rotated = done("banks", "rotate-key", bic.lower())
 
@@ -261,7 +263,9 @@ def test_key_rotation_accepts_both_api_keys_and_uses_the_new_key_after_a_day(cau
     assert causeway.hub.openbanking.banks.outbound_key(bank) == rotated["api_key"]
 
 
-def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(causeway: Causeway, bic: str) -> None:
+def test_only_the_two_newest_api_keys_are_valid_after_two_rotations_without_an_overlap(
+    causeway: Causeway, bic: str
+) -> None:
     keys = [done(*new_bank(bic))["api_key"], done("banks", "rotate-key", bic)["api_key"]]
     keys += [done("banks", "rotate-key", bic, "--overlap", "0")["api_key"] for _ in range(2)]
 
@@ -269,7 +273,7 @@ def test_two_rotations_without_overlap_leave_only_the_two_newest_keys_valid(caus
     assert causeway.hub.openbanking.banks.outbound_key(causeway.hub.openbanking.banks.get(bic)) == keys[-1]
 
 
-def test_rotate_key_prints_the_new_key_and_the_time_of_first_use(bic: str) -> None:
+def test_rotate_key_prints_the_new_api_key_and_the_time_of_its_first_use(bic: str) -> None:
     done(*new_bank(bic))
     later, at_once = (run("banks", "rotate-key", bic, "--overlap", seconds).stdout for seconds in ("3600", "0"))
 
@@ -284,7 +288,9 @@ def test_rotate_key_prints_the_new_key_and_the_time_of_first_use(bic: str) -> No
     [("banks", "rotate-key", "ZZZZGB99"), ("clients", "rotate-events-secret", "nobody"), ("keys", "rotate-signing")],
 )
 @pytest.mark.parametrize("seconds", ["-1", "2592001", "a day"])
-def test_an_overlap_outside_0_to_30_days_exits_with_code_2(command: tuple[str, ...], seconds: str) -> None:
+def test_a_key_rotation_with_an_overlap_outside_0_to_30_days_exits_with_code_2(
+    command: tuple[str, ...], seconds: str
+) -> None:
     assert run(*command, "--overlap", seconds).exit_code == 2
 
 
@@ -323,7 +329,7 @@ def test_install_demo_is_refused_in_production(monkeypatch: pytest.MonkeyPatch) 
     assert refused("banks", "install-demo") == "the stage prod has no demonstration banks"
 
 
-def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: Path) -> None:
+def test_public_keys_of_a_bank_are_added_and_removed(bic: str, key_file: Path, tmp_path: Path) -> None:
     done(*new_bank(bic, "--public-key", str(key_file)))
     other = tmp_path / "other.pem"
     other.write_text(signatures.public_pem(signatures.load_private_key(signatures.generate_private_pem()).public_key()))
@@ -334,7 +340,7 @@ def test_public_keys_are_added_and_removed(bic: str, key_file: Path, tmp_path: P
     assert refused("banks", "remove-public-key", bic, old) == f"{bic} has no key {old}"
 
 
-def test_banks_remove_asks_for_confirmation(causeway: Causeway, bic: str) -> None:
+def test_banks_remove_requests_a_confirmation(causeway: Causeway, bic: str) -> None:
     done(*new_bank(bic))
 
     result = run("banks", "remove", bic, stdin="n\n")
@@ -401,7 +407,7 @@ def test_registering_a_bank_with_an_invalid_bic_is_rejected(bad: str) -> None:
     assert "bic " in refused(*new_bank(bad))
 
 
-def test_a_second_registration_of_a_bank_is_refused(bic: str) -> None:
+def test_a_second_registration_of_the_same_bank_is_refused(bic: str) -> None:
     done(*new_bank(bic))
 
     assert refused(*new_bank(bic)) == f"{bic} is already registered"
@@ -418,12 +424,14 @@ def test_a_second_registration_of_a_bank_is_refused(bic: str) -> None:
     ],
 )
 @pytest.mark.usefixtures("elsewhere")
-def test_private_and_http_domains_are_refused_outside_the_local_stage(bic: str, domain: str, reason: str) -> None:
+def test_bank_domains_that_are_private_or_use_http_are_refused_outside_the_local_stage(
+    bic: str, domain: str, reason: str
+) -> None:
     assert refused(*new_bank(bic, domain=domain)) == reason
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_a_public_https_domain_is_accepted_outside_the_local_stage(bic: str) -> None:
+def test_a_bank_domain_that_is_public_and_uses_https_is_accepted_outside_the_local_stage(bic: str) -> None:
     assert done(*new_bank(bic, domain="https://bank.example.com"))["bank"]["domain"] == "https://bank.example.com"
 
 
@@ -607,7 +615,7 @@ def test_users_add_prints_a_link_to_set_a_password(causeway: Causeway) -> None:
     assert causeway.hub.website.call(account_flow.find_reset_user, secret).email == f"x{email}"
 
 
-def test_reset_password_with_the_at_once_option_removes_the_password_and_all_sessions(
+def test_reset_password_with_the_option_at_once_deletes_the_password_and_all_sessions(
     causeway: Causeway, owner: str
 ) -> None:
     session = causeway.hub.website.sessions.begin(causeway.hub.website.users.get(owner))
@@ -696,7 +704,9 @@ def stranger(causeway: Causeway) -> str:
     return email
 
 
-def test_an_unconfirmed_email_cannot_get_a_programme_manager_or_a_client(causeway: Causeway, stranger: str) -> None:
+def test_a_user_with_an_unconfirmed_email_can_have_neither_a_programme_manager_nor_a_client(
+    causeway: Causeway, stranger: str
+) -> None:
     reason = f"{stranger} does not identify the user, who registered without confirming it: use a code"
 
     assert refused("users", "link", stranger, "--manager", "1").startswith(reason)
@@ -705,7 +715,7 @@ def test_an_unconfirmed_email_cannot_get_a_programme_manager_or_a_client(causewa
     assert causeway.hub.openbanking.clients.all(stranger) == []
 
 
-def test_an_account_page_code_links_a_user_once(causeway: Causeway, stranger: str) -> None:
+def test_a_code_from_the_account_page_can_link_a_user_only_once(causeway: Causeway, stranger: str) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
     written = code.lower().replace("-", " ")
 
@@ -715,7 +725,7 @@ def test_an_account_page_code_links_a_user_once(causeway: Causeway, stranger: st
     assert causeway.hub.website.users.get(stranger).manager_id == 1
 
 
-def test_an_account_page_code_is_valid_after_a_link_to_an_unknown_programme_manager(
+def test_a_code_from_the_account_page_is_valid_after_a_link_to_an_unknown_programme_manager(
     causeway: Causeway, stranger: str
 ) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
@@ -724,7 +734,9 @@ def test_an_account_page_code_is_valid_after_a_link_to_an_unknown_programme_mana
     assert done("users", "link", code, "--manager", "1")["user"]["email"] == stranger
 
 
-def test_clients_add_accepts_the_account_page_code_of_the_owner_once(causeway: Causeway, stranger: str) -> None:
+def test_clients_add_accepts_a_code_from_the_account_page_of_the_owner_only_once(
+    causeway: Causeway, stranger: str
+) -> None:
     code = causeway.hub.website.call(account_flow.issue_code, causeway.hub.website.users.get(stranger))
 
     made = done("clients", "add", "--owner", code, "--title", "Budget Friend")
@@ -745,7 +757,7 @@ def test_a_client_is_registered_for_a_user(causeway: Causeway, owner: str) -> No
     assert made["client"] == done("clients", "show", client.client_id)["client"]
 
 
-def test_the_secret_of_a_new_client_is_shown_once(causeway: Causeway, owner: str) -> None:
+def test_the_secret_of_a_new_client_is_printed_only_once(causeway: Causeway, owner: str) -> None:
     text = run("clients", "add", "--owner", owner, "--title", "Budget Friend", "--secret").stdout
 
     match = re.search(r"The client's secret: ([\w-]{43})\nIt is shown only once", text)
@@ -797,7 +809,7 @@ def test_a_client_title_similar_to_a_title_of_another_owner_prints_a_warning(cau
     assert done("clients", "activate", same.client_id)["lookalikes"] == []
 
 
-def test_clients_list_omits_archived_clients_unless_requested_or_restored(causeway: Causeway) -> None:
+def test_clients_list_omits_archived_clients_unless_they_are_requested_or_restored(causeway: Causeway) -> None:
     client_id, owner = causeway.tpp.client_id, causeway.tpp.client.owner
 
     def listed(*flags: str) -> bool:
@@ -845,7 +857,7 @@ def test_registering_a_client_with_an_invalid_member_is_rejected(owner: str, mor
     assert refused("clients", "add", "--owner", owner, *more).startswith(reason)
 
 
-def test_clients_update_changes_title_callback_urls_and_events_url(causeway: Causeway) -> None:
+def test_clients_update_changes_the_title_the_callback_urls_and_the_events_url(causeway: Causeway) -> None:
     update = ("clients", "update", causeway.tpp.client_id)
 
     urls = ["https://a.example/", "https://b.example/"]
@@ -886,7 +898,9 @@ def test_an_invalid_client_update_changes_nothing(causeway: Causeway, options: l
     assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id) == causeway.tpp.client
 
 
-def test_secret_rotation_without_overlap_invalidates_all_older_client_secrets(causeway: Causeway, owner: str) -> None:
+def test_a_secret_rotation_without_an_overlap_invalidates_all_older_client_secrets(
+    causeway: Causeway, owner: str
+) -> None:
     made = done("clients", "add", "--owner", owner, "--title", "Careful", "--secret")
     client_id, old = made["client"]["client_id"], made["client_secret"]
 
@@ -905,7 +919,7 @@ def test_secret_rotation_without_overlap_invalidates_all_older_client_secrets(ca
     assert not [secret for secret in secrets if secret in shown]
 
 
-def test_clients_show_lists_changes_with_author_time_and_values(causeway: Causeway) -> None:
+def test_clients_show_lists_the_changes_of_a_client_with_author_time_and_values(causeway: Causeway) -> None:
     client_id = causeway.tpp.client_id
     causeway.hub.openbanking.clients.update(client_id, owner=causeway.tpp.client.owner, title="Renamed")
     causeway.clock.advance(60)
@@ -1039,7 +1053,7 @@ def test_clients_registration_number_sets_the_number_that_banks_receive(causeway
     assert refused("clients", "registration-number", "nobody", "X")
 
 
-def test_events_commands_are_refused_for_a_client_without_an_events_url(causeway: Causeway) -> None:
+def test_commands_for_the_events_of_a_client_without_an_events_url_are_refused(causeway: Causeway) -> None:
     assert refused("clients", "test-event", causeway.tpp.client_id).startswith("the client has no Events URL")
     assert refused("clients", "rotate-events-secret", causeway.tpp.client_id).startswith("the client has no Events URL")
 
@@ -1071,7 +1085,7 @@ def test_consents_revoke_invalidates_the_access_token_and_notifies_the_bank(caus
     assert causeway.queued() == []
 
 
-def test_revoking_an_expired_consent_changes_no_status_and_sends_no_notice(causeway: Causeway) -> None:
+def test_revoking_an_expired_consent_changes_no_status_and_does_not_notify_the_bank(causeway: Causeway) -> None:
     tokens, _ = causeway.tpp.tokens(1), causeway.queued()
     causeway.clock.advance(180 * 24 * 3600)
 
@@ -1229,7 +1243,7 @@ def the_stacks(file: Path) -> Any:
         {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://localhost:1338"},
     ],
 )
-def test_aws_credentials_without_a_stage_are_refused(
+def test_a_command_with_aws_credentials_but_without_a_stage_is_refused(
     stack_file: Path, credentials: dict[str, str], unset: dict[str, str]
 ) -> None:
     environ = {"CAUSEWAY_STACK_FILE": str(stack_file), **credentials}

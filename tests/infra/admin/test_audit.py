@@ -84,7 +84,7 @@ def test_the_audit_trail_records_only_explicit_command_line_options(causeway: Ca
     ]
 
 
-def test_audit_export_includes_client_changes_made_in_moved_time(
+def test_audit_export_includes_client_changes_made_after_the_clock_was_moved(
     causeway: Causeway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = MovedClock(causeway.clock, lambda: 7 * DAY)
@@ -100,7 +100,7 @@ def test_audit_export_includes_client_changes_made_in_moved_time(
     assert done("audit", "export", *period, "--out", str(tmp_path / "period.jsonl"))["lines"] == 1
 
 
-def test_audit_export_excludes_the_end_of_a_period(causeway: Causeway, tmp_path: Path) -> None:
+def test_audit_export_excludes_changes_at_the_end_time_of_the_period(causeway: Causeway, tmp_path: Path) -> None:
     start = causeway.clock.time()
     causeway.clock.advance(60)
     middle = causeway.clock.time()

@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_banks_logo_sets_replaces_and_removes_a_logo(causeway: Causeway, bic: str, file: Path) -> None:
+def test_banks_logo_sets_replaces_and_removes_the_logo_of_a_bank(causeway: Causeway, bic: str, file: Path) -> None:
     first = done("banks", "logo", bic, str(file))
     assert first["logo_url"].startswith(f"http://127.0.0.1:8000/banks/{bic}/logo/")
     assert first["logo_type"] == "image/svg+xml"

@@ -27,5 +27,5 @@ def test_a_command_imports_only_the_modules_of_its_group() -> None:
 
 
 @pytest.mark.parametrize(("first", "code"), [("--help", 0), ("client", 2)])
-def test_help_and_unknown_commands_import_all_groups(first: str, code: int) -> None:
+def test_help_and_unknown_commands_import_the_modules_of_all_command_groups(first: str, code: int) -> None:
     assert run(first) == (code, {*COMMANDS})

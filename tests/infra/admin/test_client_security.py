@@ -82,7 +82,7 @@ def test_clients_update_changes_each_security_setting(owner: str, jwks: str) -> 
     assert "security profile: fapi2" in run("clients", "show", client_id).stdout
 
 
-def test_changing_to_client_secret_post_prints_the_secret_once(owner: str, jwks: str) -> None:
+def test_changing_the_authentication_to_client_secret_post_prints_the_secret_only_once(owner: str, jwks: str) -> None:
     client_id = add(owner, *BY_KEY, jwks)["client"]["client_id"]
 
     changed = done("clients", "update", client_id, "--auth-method", "client_secret_post")

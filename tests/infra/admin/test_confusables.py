@@ -28,7 +28,7 @@ def test_titles_that_look_alike_have_the_same_skeleton(other: str) -> None:
     assert skeleton(other) == skeleton("Budget Friend")
 
 
-def test_letter_pairs_that_look_like_one_letter_have_the_skeleton_of_the_letter() -> None:
+def test_a_letter_pair_that_looks_like_one_letter_has_the_skeleton_of_that_letter() -> None:
     assert skeleton("Modern vvallet") == skeleton("Modem Wallet")
 
 

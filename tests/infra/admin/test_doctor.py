@@ -48,7 +48,9 @@ def test_doctor_reports_consistent_tables(causeway: Causeway) -> None:
     assert run("doctor").stdout == "The tables are consistent.\n"
 
 
-def test_a_doctor_report_of_some_tables_states_which_tables_were_not_compared(causeway: Causeway, lost: str) -> None:
+def test_a_doctor_report_that_covers_some_tables_states_which_tables_were_not_compared(
+    causeway: Causeway, lost: str
+) -> None:
     consistent = "Consistent from ledger on; earlier tables and items were not compared.\n"
 
     assert run("doctor", "--from", "ledger").stdout == consistent
@@ -58,7 +60,7 @@ def test_a_doctor_report_of_some_tables_states_which_tables_were_not_compared(ca
     assert done("doctor", "--from", "ledger-mismatch")["from"] == "ledger-mismatch"
 
 
-def test_doctor_names_inconsistencies_and_changes_nothing(causeway: Causeway, lost: str) -> None:
+def test_doctor_reports_inconsistencies_and_changes_nothing(causeway: Causeway, lost: str) -> None:
     before = {table: items(causeway, table) for table in (*TABLES, "website")}
     [request] = items(causeway, "authorizations")
 
@@ -154,7 +156,7 @@ def test_doctor_reports_the_missing_record_of_a_stored_card_api_response_once(ca
     assert found == [f"response to programme manager 1, credential full; gone: card {card.card_id}"]
 
 
-def test_doctor_reports_account_and_row_of_an_authorization_without_a_ledger_row(causeway: Causeway) -> None:
+def test_doctor_reports_the_account_and_the_row_of_an_authorization_without_a_ledger_row(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     card = issuer.spendable(10_00)
     issuer.clearing(issuer.purchase(card.card_id, 5_00), 5_00)
@@ -195,7 +197,7 @@ def test_doctor_mend_repairs_all_inconsistencies_and_is_recorded(causeway: Cause
     assert [(each["command"], each["options"]) for each in items(causeway, "website")] == [("doctor", ["--mend"])]
 
 
-def test_doctor_resumes_at_a_table_or_a_printed_position(
+def test_doctor_resumes_at_the_requested_table_or_at_the_requested_position(
     causeway: Causeway, lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(examination, "PAGE", 1)

@@ -16,7 +16,9 @@ def connected(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Causeway:
     return causeway
 
 
-def test_clients_update_switches_between_polling_an_events_url_and_no_events(causeway: Causeway) -> None:
+def test_clients_update_changes_whether_a_client_polls_events_has_an_events_url_or_no_events(
+    causeway: Causeway,
+) -> None:
     update = ("clients", "update", causeway.tpp.client_id)
 
     modes = [
@@ -45,14 +47,14 @@ def test_clients_add_registers_a_client_that_polls_events(causeway: Causeway) ->
 
 
 @pytest.mark.parametrize("events", ["poll", "none"])
-def test_an_events_url_with_poll_or_none_is_refused_and_changes_nothing(causeway: Causeway, events: str) -> None:
+def test_an_events_url_together_with_the_events_mode_poll_or_none_is_refused(causeway: Causeway, events: str) -> None:
     update = ("clients", "update", causeway.tpp.client_id, "--title", "Renamed")
 
     assert "exclude each other" in refused(*update, "--events", events, "--events-url", EVENTS_URL)
     assert causeway.hub.openbanking.clients.get(causeway.tpp.client_id) == causeway.tpp.client
 
 
-def test_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
+def test_a_command_with_an_unknown_events_mode_exits_with_code_2(causeway: Causeway) -> None:
     result = run("clients", "update", causeway.tpp.client_id, "--events", "push")
 
     assert result.exit_code == 2

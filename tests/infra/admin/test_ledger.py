@@ -86,7 +86,7 @@ def books(document: Any) -> dict[tuple[str, int], int]:
     return {(each["book"], each["currency"]): each["amount"] for each in document["books"]}
 
 
-def test_ledger_verify_reports_counts_and_the_totals_of_the_ledger_books(money: Money) -> None:
+def test_ledger_verify_reports_the_number_of_accounts_and_rows_and_the_totals_of_the_books(money: Money) -> None:
     found = done("ledger", "verify")
 
     counted = {name: found[name] for name in ("good", "accounts", "special_accounts", "rows", "not_compared")}
@@ -101,7 +101,7 @@ def test_ledger_verify_reports_counts_and_the_totals_of_the_ledger_books(money: 
         assert sum(amount for (_, of), amount in stands.items() if of == currency) == 0
 
 
-def test_ledger_verify_prints_major_units_and_omits_zero_totals(money: Money) -> None:
+def test_ledger_verify_prints_amounts_in_major_units_and_omits_totals_of_zero(money: Money) -> None:
     text = run("ledger", "verify").stdout
 
     assert text.startswith("The ledger is consistent: accounts 2, special accounts 1, rows 8, transactions 6.\n\nbook ")
@@ -371,7 +371,7 @@ def payment_of_nobody(money: Money) -> None:
         (payment_of_nobody, "account#99: there is no such account, but payment [0-9]+ holds money on it"),
     ],
 )
-def test_ledger_verify_reports_account_row_and_problem_of_each_inconsistency(
+def test_ledger_verify_reports_the_account_the_row_and_the_problem_of_each_inconsistency(
     money: Money, tamper: Tamper, sentence: str
 ) -> None:
     tamper(money)

@@ -51,7 +51,7 @@ def test_payments_unresolved_reports_that_all_outcomes_are_known(causeway: Cause
     assert done("payments", "unresolved") == {"orders": []}
 
 
-def test_payments_resolve_with_a_payment_id_accepts_the_order(causeway: Causeway) -> None:
+def test_payments_resolve_with_a_payment_id_records_that_the_order_was_accepted(causeway: Causeway) -> None:
     pisp = unknown(causeway)
 
     settled = done(*settle(pisp, "--payment-id", "P-7"))["order"]
@@ -62,7 +62,7 @@ def test_payments_resolve_with_a_payment_id_accepts_the_order(causeway: Causeway
     assert pisp.status_of_order().body["payment_id"] == "P-7"
 
 
-def test_payments_resolve_with_not_accepted_settles_the_order(causeway: Causeway) -> None:
+def test_payments_resolve_with_the_option_not_accepted_records_the_outcome_not_accepted(causeway: Causeway) -> None:
     pisp = unknown(causeway)
 
     assert "does not have it" in run(*settle(pisp, "--not-accepted")).output
@@ -71,7 +71,7 @@ def test_payments_resolve_with_not_accepted_settles_the_order(causeway: Causeway
 
 
 @pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-accepted")])
-def test_payments_resolve_needs_either_a_payment_id_or_not_accepted(
+def test_payments_resolve_requires_either_a_payment_id_or_the_option_not_accepted(
     causeway: Causeway, options: tuple[str, ...]
 ) -> None:
     assert "either --payment-id ID or --not-accepted" in refused(*settle(unknown(causeway), *options))

@@ -208,7 +208,7 @@ def test_programme_show_lists_programme_managers(path: Path) -> None:
     assert re.search(rf"^{new['id']} +Listed$", run("programme", "show").stdout, re.MULTILINE)
 
 
-def test_programme_show_without_programme_managers_names_programme_load(
+def test_programme_show_without_programme_managers_prints_the_command_programme_load(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causeway.hub.store, "scan", lambda table: iter(()))

@@ -36,7 +36,7 @@ def kept_names(report: Any) -> set[str]:
 # -- the table
 
 
-def test_docs_list_all_kinds_of_personal_data() -> None:
+def test_the_documentation_lists_all_kinds_of_personal_data() -> None:
     found = [tuple(row) for row in rows(reference_page.render()) if row[0] in BY_NAME]
 
     assert found == [

@@ -185,7 +185,7 @@ def test_trace_members_of_records_contain_no_secrets() -> None:
         assert not [name for name in names if name.endswith(("_sealed", "_digest", "_url", "state", "accounts"))]
 
 
-def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: Path) -> None:
+def test_trace_omits_log_lines_before_the_time_of_the_option_since(causeway: Causeway, connected: Path) -> None:
     request_id = new_uuid()
     line = {"level": "INFO", "message": "request", "request_id": request_id, "service": "causeway"}
     now = causeway.hub.clock.now()
@@ -205,7 +205,7 @@ def test_trace_omits_lines_before_the_since_time(causeway: Causeway, connected: 
 
 
 @pytest.mark.parametrize("by_delivery", [False, True])
-def test_trace_finds_lines_after_the_clock_was_moved(
+def test_trace_finds_log_lines_written_after_the_clock_was_moved(
     causeway: Causeway, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
 ) -> None:
     """Log lines contain the real time, not the business time."""
@@ -296,7 +296,7 @@ def test_trace_reads_the_log_groups_of_all_functions_of_a_stage() -> None:
     assert logs.asked[0]["startTime"] == 1_772_442_000_000
 
 
-def test_stage_log_search_finds_lines_of_a_period_by_message() -> None:
+def test_the_log_search_of_a_stage_finds_the_lines_of_a_period_by_message() -> None:
     def line(second: int, message: str, **members: str) -> str:
         return json.dumps({"message": message, "timestamp": f"2026-03-02 09:00:0{second},000+0000", **members})
 
@@ -338,7 +338,7 @@ def test_trace_reads_a_missing_log_file_as_empty(tmp_path: Path) -> None:
     assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []
 
 
-def test_trace_shows_code_fields_and_client_of_a_refused_request(causeway: Causeway) -> None:
+def test_trace_shows_the_error_code_the_fields_and_the_client_of_a_refused_request(causeway: Causeway) -> None:
     request_id = new_uuid()
     body = {"bic": 7, "scopes": [], "o t h e r 4711": "x", "other": "x"}
     assert causeway.tpp.call("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
@@ -354,7 +354,9 @@ def test_trace_shows_code_fields_and_client_of_a_refused_request(causeway: Cause
     assert f"Error response\ncode       FORMAT_ERROR\ntitle      {error['title']}\n" in text
 
 
-def test_trace_shows_the_bank_status_of_a_502(causeway: Causeway, bearer: str) -> None:
+def test_trace_shows_the_http_status_of_the_bank_for_a_response_with_status_502(
+    causeway: Causeway, bearer: str
+) -> None:
     answered, broken = new_uuid(), new_uuid()
     causeway.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
     assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
@@ -369,7 +371,7 @@ def test_trace_shows_the_bank_status_of_a_502(causeway: Causeway, bearer: str) -
     assert "bank_status" in run("trace", answered).stdout
 
 
-def test_trace_shows_code_fields_and_credential_of_a_refused_card_action(causeway: Causeway) -> None:
+def test_trace_shows_the_error_code_the_fields_and_the_credential_of_a_refused_card_action(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     wrong, repeated = new_uuid(), new_uuid()
 

@@ -52,7 +52,7 @@ def test_conformance_kit_calls_have_the_signature_and_headers_of_the_hub() -> No
     assert call.headers == headers
 
 
-def test_conformance_kit_calls_respect_the_retry_after_header_of_a_429() -> None:
+def test_the_conformance_kit_repeats_a_call_with_status_429_after_the_retry_after_time() -> None:
     pauses: list[float] = []
     outbound = Answers(reply(429, Retry_After="3"), reply(429), reply(429, Retry_After="900"), reply(200))
     call = caller(outbound, pauses).send(WEBHOOK, {}, token=None)
@@ -63,14 +63,14 @@ def test_conformance_kit_calls_respect_the_retry_after_header_of_a_429() -> None
     assert len({headers["X-Request-Id"] for _, _, headers in outbound.sent}) == 1
 
 
-def test_conformance_kit_calls_fail_after_repeated_429_responses() -> None:
+def test_a_call_of_the_conformance_kit_fails_after_repeated_responses_with_status_429() -> None:
     call = caller(Answers(*[reply(429)] * 5), []).send(WEBHOOK, {}, token=None)
 
     assert call.reply is not None
     assert call.reply.status == 429
 
 
-def test_the_conformance_kit_pauses_a_webhook_after_a_timeout() -> None:
+def test_the_conformance_kit_stops_calling_a_webhook_that_timed_out() -> None:
     made = caller(Answers(TimedOut("no answer came in time")), [])
     call = made.send(WEBHOOK, {}, token=None)
 

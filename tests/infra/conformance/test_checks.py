@@ -65,7 +65,7 @@ def test_signature_checks_are_mandatory_if_the_version_demands_signatures(versio
     assert levels == {"mandatory" if version.signature_required else "advice"}
 
 
-def test_mandatory_members_lists_nested_members_with_their_paths() -> None:
+def test_the_mandatory_members_function_lists_nested_members_with_their_paths() -> None:
     found = set(mandatory_members(VERSIONS[2].payments["bulk"].request))
 
     assert {("callback_url",), ("payments", "0", "instructed_amount", "amount")} <= found

@@ -57,7 +57,7 @@ def run(file: Path, folder: Path, *arguments: str) -> int:
     return main([str(file), "--output", str(folder / "reports"), *arguments])
 
 
-def test_the_command_for_a_conforming_bank_exits_with_0_and_writes_three_reports(
+def test_the_conformance_command_for_a_conforming_bank_exits_with_0_and_writes_three_reports(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen = "accounts,consent,cancel,payment-single.confirmed-report,end-at-bank"
@@ -73,7 +73,7 @@ def test_the_command_for_a_conforming_bank_exits_with_0_and_writes_three_reports
         assert f"{tmp_path}/reports/{name}" in said
 
 
-def test_a_failed_mandatory_conformance_check_exits_with_1_and_is_explained(
+def test_a_run_with_a_failed_mandatory_check_exits_with_1_and_explains_the_failure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(AcceptsAnySignature(VERSIONS[2])) as bank:
@@ -88,7 +88,7 @@ def test_a_failed_mandatory_conformance_check_exits_with_1_and_is_explained(
     assert check["received"].startswith("the bank accepted the call\n\n200 after")
 
 
-def test_blocked_mandatory_conformance_checks_exit_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_blocked_mandatory_checks_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
         assert run(write(bank, tmp_path), tmp_path, "--only", "accounts.answer-form,consent") == 1
 
@@ -101,7 +101,7 @@ def test_blocked_mandatory_conformance_checks_exit_with_1(tmp_path: Path, capsys
 
 
 @pytest.mark.parametrize("chosen", ["accounts", "consent", "payment-single", "consent,accounts"])
-def test_a_wrong_api_key_exits_with_1_for_any_selection_of_checks(
+def test_a_run_with_a_wrong_api_key_exits_with_1_for_any_selection_of_checks(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: str
 ) -> None:
     file = write(bank, tmp_path)
@@ -124,7 +124,7 @@ def test_a_full_conformance_run_reports_omitted_scopes_and_webhooks(
     assert left_out in said
 
 
-def test_failed_advisory_conformance_checks_exit_with_0(bank: SmallBank, tmp_path: Path) -> None:
+def test_a_run_in_which_only_advisory_conformance_checks_fail_exits_with_0(bank: SmallBank, tmp_path: Path) -> None:
     file = write(bank, tmp_path, "payment: {declined_amount: '9.00'}\n")
 
     assert run(file, tmp_path, "--only", "funds_confirmations.too-much") == 0
@@ -132,7 +132,7 @@ def test_failed_advisory_conformance_checks_exit_with_0(bank: SmallBank, tmp_pat
     assert (check["level"], check["outcome"]) == ("advice", "failed")
 
 
-def test_an_invalid_bank_file_exits_with_2_and_prints_one_error_per_line(
+def test_a_run_with_an_invalid_bank_file_exits_with_2_and_prints_one_error_per_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bank.yaml").write_text("version: 3\nbic: x\n", "utf-8")
@@ -148,7 +148,7 @@ def test_an_invalid_bank_file_exits_with_2_and_prints_one_error_per_line(
     assert not (tmp_path / "reports").exists()
 
 
-def test_an_unknown_conformance_check_exits_with_2_before_any_call(
+def test_a_run_with_an_unknown_conformance_check_exits_with_2_before_any_call(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(write(bank, tmp_path), tmp_path, "--only", "acounts") == 2
@@ -158,7 +158,7 @@ def test_an_unknown_conformance_check_exits_with_2_before_any_call(
     assert not (tmp_path / "reports").exists()
 
 
-def test_a_conformance_hub_port_in_use_exits_with_2(
+def test_a_run_with_a_port_of_the_conformance_hub_that_is_in_use_exits_with_2(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write(bank, tmp_path)
@@ -170,7 +170,9 @@ def test_a_conformance_hub_port_in_use_exits_with_2(
     assert "the kit cannot listen at 127.0.0.1:" in capsys.readouterr().err
 
 
-def test_an_unreachable_bank_exits_with_2(bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_an_unreachable_bank_exits_with_2(
+    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     bank.own = f"http://127.0.0.1:{free_port()}"
 
     assert run(write(bank, tmp_path), tmp_path) == 2
@@ -178,7 +180,7 @@ def test_an_unreachable_bank_exits_with_2(bank: SmallBank, tmp_path: Path, capsy
     assert not (tmp_path / "reports/report.json").exists()
 
 
-def test_an_unwritable_conformance_report_folder_exits_with_2(
+def test_a_run_with_an_unwritable_conformance_report_folder_exits_with_2(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reports").write_text("", "ascii")
@@ -187,12 +189,12 @@ def test_an_unwritable_conformance_report_folder_exits_with_2(
     assert "cannot be read or written" in capsys.readouterr().err
 
 
-def test_a_missing_bank_file_argument_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_conformance_command_without_a_bank_file_argument_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "make conformance BANK=bank.yaml" in capsys.readouterr().err
 
 
-def test_the_conformance_list_option_prints_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_option_of_the_conformance_command_prints_all_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     assert "2  mandatory  accounts.answer-form" in capsys.readouterr().out
 

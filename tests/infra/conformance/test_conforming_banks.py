@@ -40,7 +40,7 @@ def test_a_conforming_bank_passes_every_conformance_check(version: Version) -> N
     assert run.count("passed") >= 300
 
 
-def test_page_size_can_count_booked_and_pending_transactions_together_or_separately() -> None:
+def test_banks_that_count_pending_transactions_in_the_page_size_and_banks_that_do_not_pass() -> None:
     for bank in (SmallBank, CountsPendingInPages):
         run = run_kit(bank(VERSIONS[2]), "account_transactions")
 

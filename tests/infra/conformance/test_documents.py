@@ -30,7 +30,7 @@ def is_part(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, bank_file.Part)
 
 
-def test_docs_explain_every_member_of_the_bank_file_with_its_default() -> None:
+def test_the_documentation_explains_every_member_of_the_bank_file_with_its_default() -> None:
     (table,) = tables(section(TEXT, "## The file"))
     told = {name: default for name, default, _ in table[2:]}
     found = dict(members(BankPart))
@@ -43,13 +43,13 @@ def test_docs_explain_every_member_of_the_bank_file_with_its_default() -> None:
     assert [told[f"limits.{name}"] for name in ("psu", "report")] == ["300", "30"]
 
 
-def test_docs_name_every_identifier_of_an_account() -> None:
+def test_the_documentation_lists_every_identifier_of_an_account() -> None:
     row = next(row for row in rows(section(TEXT, "## The file")) if row[0] == "customer.accounts")
 
     assert all(name in row[2] for name in AccountPart.model_fields)
 
 
-def test_docs_list_the_calls_and_exit_codes_of_the_psu_command() -> None:
+def test_the_documentation_lists_the_calls_and_the_exit_codes_of_the_psu_command() -> None:
     told = section(TEXT, "## The PSU")
     calls = re.findall(r"`COMMAND ([a-z]+)(?: URL ([a-z]+))?`", told)
 
@@ -57,7 +57,7 @@ def test_docs_list_the_calls_and_exit_codes_of_the_psu_command() -> None:
     assert [row[0] for row in rows(told) if re.match("[0-9]", row[0])] == ["0", str(psu.NOT_SUPPORTED)]
 
 
-def test_docs_list_the_reports_and_exit_codes_of_the_kit() -> None:
+def test_the_documentation_lists_the_reports_and_the_exit_codes_of_the_conformance_kit() -> None:
     told = section(TEXT, "## Results")
 
     assert f"`{OUTPUT}`" in told
@@ -65,5 +65,5 @@ def test_docs_list_the_reports_and_exit_codes_of_the_kit() -> None:
     assert re.findall(r"^\| ([0-9]) ", told, re.MULTILINE) == ["0", str(FAILED), str(COULD_NOT_RUN)]
 
 
-def test_docs_have_at_most_150_characters_per_line_outside_tables() -> None:
+def test_the_documentation_has_at_most_150_characters_per_line_outside_tables() -> None:
     assert [line for line in TEXT.splitlines() if len(line) > 150 and not line.startswith("|")] == []

@@ -80,7 +80,7 @@ def spelled(caller: Caller, members: dict[str, Any]) -> dict[str, Any]:
     return {caller.version.spell(name): value for name, value in members.items()}
 
 
-def test_init_authorization_returns_tpp_name_scopes_and_cancel_url(caller: Caller) -> None:
+def test_init_authorization_returns_the_tpp_name_the_scopes_and_the_cancel_url(caller: Caller) -> None:
     opened = caller.open()
     status, found = caller.call("/init_authorization", {"request_url": opened.request.request_url})
 
@@ -97,7 +97,7 @@ def test_init_authorization_returns_tpp_name_scopes_and_cancel_url(caller: Calle
     assert f"client_id={CLIENT_ID}" in opened.request.request_url
 
 
-def test_a_new_consent_returns_a_token_and_a_callback_with_code_and_state(caller: Caller) -> None:
+def test_saving_a_consent_returns_a_token_and_a_callback_url_with_a_code_and_the_state(caller: Caller) -> None:
     opened = caller.open()
     found = caller.approve(opened)
 
@@ -163,7 +163,7 @@ def test_invalid_members_of_a_bank_call_return_the_documented_error_codes(
     assert (status, code) == wanted if isinstance(wanted, tuple) else str(code).startswith(f"FORMAT_ERROR {wanted}")
 
 
-def test_fewer_scopes_missing_accounts_and_a_second_consent_are_refused(caller: Caller) -> None:
+def test_a_consent_with_fewer_scopes_or_without_accounts_and_a_second_consent_are_refused(caller: Caller) -> None:
     opened = caller.open()
     good = {"request_url": opened.request.request_url, "scopes": list(opened.request.scopes), "ibans": [IBAN]}
     fewer = {**good, "scopes": good["scopes"][:1]}
@@ -195,7 +195,7 @@ def test_a_cancelled_or_expired_authorization_is_refused(caller: Caller) -> None
         assert caller.call("/init_authorization", {"request_url": opened.request.request_url})[0] == 400
 
 
-def test_unknown_actions_of_the_conformance_hub_return_401(caller: Caller) -> None:
+def test_a_request_for_an_unknown_action_of_the_conformance_hub_returns_401(caller: Caller) -> None:
     refused = (401, 4202) if caller.version.answers.says_status else (401, "API_ACTION_DOES_NOT_EXIST")
 
     assert caller.code("/nothing", {}) == refused
@@ -221,7 +221,7 @@ def test_token_revocation_is_idempotent(caller: Caller) -> None:
     assert opened.token in caller.hub.revoked
 
 
-def test_consents_status_returns_the_state_of_each_consent(caller: Caller) -> None:
+def test_the_consents_status_call_returns_the_status_of_each_consent(caller: Caller) -> None:
     valid, ended, revoked = caller.open(), caller.open(), caller.open()
     for opened in (valid, ended, revoked):
         caller.approve(opened)
@@ -252,7 +252,7 @@ def test_the_public_key_is_published_as_pem_and_jwks(caller: Caller) -> None:
     assert json.loads(key_set.body)["keys"][0]["kid"] == signatures.key_id(HUB_KEY.public_key())
 
 
-def test_unknown_pages_of_the_conformance_hub_return_404(caller: Caller) -> None:
+def test_a_request_for_an_unknown_page_of_the_conformance_hub_returns_404(caller: Caller) -> None:
     assert [caller.get(path).status for path in ("/", "/other", f"{caller.version.base}/cancel/x")] == [404, 404, 404]
 
 
@@ -272,7 +272,7 @@ def sent_raw(text: bytes) -> bytes:
 @pytest.mark.parametrize(
     "body", [b"Content-Length: 1\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"]
 )
-def test_the_hub_reads_a_body_with_content_length_or_in_chunks(body: bytes) -> None:
+def test_the_conformance_hub_reads_bodies_with_a_content_length_and_chunked_bodies(body: bytes) -> None:
     headers = (
         f"POST /bank/v2/consent HTTP/1.1\r\nHost: kit\r\nConnection: close\r\nX-Api-Key: {API_KEY}\r\n"
         f"X-Request-Id: {new_uuid()}\r\nX-Signature: {signatures.sign(KEY, b'{')}\r\n"
@@ -298,7 +298,7 @@ def test_an_unreadable_body_returns_400_and_closes_the_connection(body: bytes) -
     assert answered.count(b"HTTP/1.1 ") == 1
 
 
-def test_the_hub_accepts_paths_with_and_without_the_prefix_of_the_public_url() -> None:
+def test_the_conformance_hub_accepts_paths_with_and_without_the_prefix_of_the_public_url() -> None:
     caller = Caller(VERSIONS[1])
     caller.hub.bank = replace(caller.hub.bank, public_url="https://tunnel.example.com/kit")
 

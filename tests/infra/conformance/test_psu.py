@@ -36,7 +36,9 @@ def script(folder: Path, code: str, seconds: float = PATIENCE_SECONDS) -> Script
         (Task("revoke", "", "", bool), "revoke"),
     ],
 )
-def test_the_psu_command_receives_action_address_and_decision(task: Task, arguments: str, tmp_path: Path) -> None:
+def test_the_psu_command_receives_the_action_the_address_and_the_decision(
+    task: Task, arguments: str, tmp_path: Path
+) -> None:
     outcome = script(tmp_path, "import sys; print(*sys.argv[1:])").act(task)
 
     assert outcome == PsuOutcome("done", arguments)

@@ -117,7 +117,7 @@ def signature_problem(bank: SmallBank) -> str:
     return result_of(run_kit(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
 
 
-def test_signature_problem_texts_distinguish_other_bytes_and_other_keys() -> None:
+def test_the_signature_problem_text_shows_whether_the_signed_bytes_or_the_key_are_different() -> None:
     longer = signature_problem(SignsOtherBytes(VERSIONS[2]))
     other = signature_problem(SignsWithAnotherKey(VERSIONS[2]))
 

@@ -29,7 +29,7 @@ def test_the_json_report_has_the_documented_members() -> None:
     assert found["checks"][3]["received"].startswith("not offered")
 
 
-def test_the_junit_report_counts_only_mandatory_failures_as_failures() -> None:
+def test_the_junit_report_counts_only_failures_of_mandatory_checks_as_failures() -> None:
     root = ET.fromstring(report.as_junit(EXAMPLE_RUN))  # noqa: S314 - our own
     suite = root[0]
 
@@ -97,7 +97,7 @@ def test_the_html_report_expands_only_the_first_of_similar_failures() -> None:
     assert report_html.render(replace(EXAMPLE_RUN, results=alike)).count('<details class="failed">') == 2
 
 
-def test_a_blocked_conformance_check_is_an_error_in_junit() -> None:
+def test_a_blocked_conformance_check_is_reported_as_an_error_in_the_junit_report() -> None:
     blocked = replace(example_result("a.two", "skipped", problem="see a.one"), skip="blocked")
     run = replace(EXAMPLE_RUN, results=(EXAMPLE_RUN.results[0], blocked, EXAMPLE_RUN.results[3]))
     suite = ET.fromstring(report.as_junit(run))[0]  # noqa: S314 - our own

@@ -62,7 +62,7 @@ def test_a_conformance_run_includes_the_steps_required_by_the_selected_checks() 
     ]
 
 
-def test_a_conformance_run_ends_all_remaining_consents_at_the_bank() -> None:
+def test_a_conformance_run_revokes_all_remaining_consents_at_the_bank() -> None:
     bank = SmallBank(VERSIONS[2])
     run_kit(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
 

@@ -20,7 +20,7 @@ MEMBERS = {
 }
 
 
-def test_the_unusual_json_format_preserves_members_and_exact_amounts() -> None:
+def test_the_unusual_json_format_preserves_the_members_and_the_exact_amounts() -> None:
     body = respell(MEMBERS)
     read = jsontext.loads(body)
 

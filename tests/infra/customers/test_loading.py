@@ -36,7 +36,7 @@ def test_a_repeated_customer_load_does_not_change_the_customers(one: SingleBank)
     assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
 
 
-def test_a_customer_load_removes_a_customer_from_banks_missing_in_the_file(one: SingleBank) -> None:
+def test_a_customer_load_removes_a_customer_from_banks_that_the_file_does_not_list(one: SingleBank) -> None:
     loading.load(one, customer_file(customer("noor")))
     changes = loading.load(one, customer_file(customer("noor", banks=["DEMODEF1"])))
     assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
@@ -102,7 +102,7 @@ def test_a_storage_failure_leaves_the_customers_unchanged(
     assert rows(one) == before
 
 
-def test_one_load_accepts_49_customers_of_both_banks_and_refuses_50(one: SingleBank) -> None:
+def test_one_customer_load_accepts_49_customers_of_both_banks_and_refuses_50(one: SingleBank) -> None:
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
     with pytest.raises(TooManyCustomers, match=r"^102 records would change at once, .* at most 100 are possible"):
         loading.load(one, customer_file(*people))
@@ -129,7 +129,7 @@ def test_the_largest_customer_load_fits_into_one_dynamodb_transaction() -> None:
 @pytest.mark.parametrize(
     ("limit", "said"), [("MOST_CUSTOMERS", "more than 2"), ("MOST_BYTES", "take more than 350 KB")]
 )
-def test_a_load_above_the_limits_of_a_bank_is_refused(
+def test_a_customer_load_that_exceeds_the_limits_of_a_bank_is_refused(
     one: SingleBank, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
 ) -> None:
     loading.load(one, customer_file(customer("noor"), customer("kenji", [account("61000002")])))

@@ -37,7 +37,7 @@ def test_modules_are_compiled_with_an_unchecked_hash(folder: Path) -> None:
         assert int.from_bytes(content[4:8], "little") == UNCHECKED_HASH
 
 
-def test_tracebacks_name_the_path_in_lambda(folder: Path) -> None:
+def test_tracebacks_of_compiled_modules_contain_the_path_in_lambda(folder: Path) -> None:
     archive.compile_modules(folder, "/var/task")
 
     code = marshal.loads(compiled(folder, "b.py")[16:])  # noqa: S302 - this test compiled it
@@ -75,5 +75,5 @@ def test_zip_entries_are_sorted_by_name_below_the_prefix(folder: Path, tmp_path:
     assert archive.comment_of(tmp_path / "out" / "layer.zip") == "rules"
 
 
-def test_a_missing_archive_has_no_comment(tmp_path: Path) -> None:
+def test_reading_the_comment_of_a_missing_archive_returns_none(tmp_path: Path) -> None:
     assert archive.comment_of(tmp_path / "layer.zip") is None

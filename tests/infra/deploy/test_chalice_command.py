@@ -118,7 +118,7 @@ def test_api_id_returns_the_rest_api_id_recorded_by_chalice(root: Path) -> None:
     assert chalice_command.api_id("test") is None
 
 
-def test_function_and_layer_are_built_for_the_processor_of_the_stage(
+def test_the_function_and_the_layer_are_built_for_the_processor_of_the_stage(
     chalice: Chalice, root: Path, tmp_path: Path
 ) -> None:
     built = root / ".chalice" / "deployments"
@@ -176,7 +176,7 @@ def test_an_incomplete_package_is_not_deployed(chalice: Chalice) -> None:
     assert [call[0] for call in chalice.calls] == ["package"]
 
 
-def test_deploy_uses_the_region_of_the_operator_and_package_a_fixed_region(
+def test_deploy_uses_the_region_of_the_operator_and_package_uses_a_fixed_region(
     chalice: Chalice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")

@@ -22,7 +22,7 @@ def merged(application: dict[str, Any], stage: str = "dev") -> dict[str, Any]:
     return package.merge_templates(application, template.load(), stage)
 
 
-def test_functions_and_log_groups_have_the_names_in_the_policies(application: dict[str, Any]) -> None:
+def test_functions_and_log_groups_have_the_names_that_the_policies_contain(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     assert parts["APIHandler"]["Properties"]["FunctionName"] == "causeway-dev"
@@ -31,7 +31,7 @@ def test_functions_and_log_groups_have_the_names_in_the_policies(application: di
     assert parts["DeliverLogGroup"]["Properties"]["LogGroupName"] == "/aws/lambda/causeway-dev-deliver"
 
 
-def test_a_function_depends_on_a_log_group_tables_keys_and_queues(application: dict[str, Any]) -> None:
+def test_a_function_depends_on_its_log_group_and_on_tables_keys_and_queues(application: dict[str, Any]) -> None:
     parts = merged(application)["Resources"]
 
     for name, log in (("APIHandler", "ApiHandlerLogGroup"), ("Deliver", "DeliverLogGroup")):

@@ -71,7 +71,7 @@ def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
     return dashboard
 
 
-def test_resources_of_other_stages_are_removed_with_outputs_and_conditions() -> None:
+def test_the_resources_of_other_stages_are_removed_with_their_outputs_and_conditions() -> None:
     small = template.resolve_conditions(template.load(), "prod")
 
     assert "DemoBanksTable" not in small["Resources"]

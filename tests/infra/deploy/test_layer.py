@@ -45,7 +45,7 @@ def test_the_layer_omits_packages_for_other_machines(monkeypatch: pytest.MonkeyP
     assert found == {"arm64": {"sample", "here"}, "x86_64": {"sample", "there"}}
 
 
-def test_the_layer_has_the_services_called_by_deployed_code() -> None:
+def test_the_layer_contains_the_data_of_the_aws_services_called_by_deployed_code() -> None:
     sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
     clients = {each for each in layer.SERVICES if any(f'client("{each}")' in source for source in sources)}
 
@@ -115,7 +115,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("wheel")
-def test_a_layer_has_compiled_modules_but_no_tests_or_stubs(tmp_path: Path) -> None:
+def test_a_layer_contains_compiled_modules_but_no_tests_and_no_stubs(tmp_path: Path) -> None:
     layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
     with zipfile.ZipFile(tmp_path / "layer.zip") as built:
@@ -185,5 +185,5 @@ def test_a_failed_download_raises_layer_failed(tmp_path: Path, monkeypatch: pyte
         layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
-def test_the_lock_has_every_package_of_the_layer() -> None:
+def test_the_lock_file_contains_every_package_of_the_layer() -> None:
     assert lock.read(ROOT / "requirements.txt").keys() >= IN_THE_LAYER

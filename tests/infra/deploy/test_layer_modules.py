@@ -17,14 +17,14 @@ functions find a time zone by name, and validate a type by ``__get_validators__`
 _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')
 
 
-def test_the_layer_has_every_module_imported_by_the_service() -> None:
+def test_the_layer_contains_every_module_imported_by_the_service() -> None:
     used = used_modules()
 
     assert {"stdnum.numdb", "boto3", "requests"} <= {*used}
     assert [name for name in used if layer.is_left_out(file_of(name) or "")] == []
 
 
-def test_the_layer_has_every_module_imported_by_libraries() -> None:
+def test_the_layer_contains_every_module_imported_by_libraries() -> None:
     assert ways_to(layer.is_left_out, used_modules()) == NEVER_IMPORTED
 
 
@@ -35,7 +35,7 @@ def test_a_module_omitted_from_the_layer_but_imported_is_detected(module: str) -
     assert {*found} == {module}
 
 
-def test_the_layer_has_every_number_registry_that_is_opened() -> None:
+def test_the_layer_contains_every_number_registry_that_the_service_opens() -> None:
     opened = {name for path in SOURCES.values() for name in _DATABASE.findall(path.read_text(encoding="utf-8"))}
 
     assert opened == {"iban", "be/banks"}

@@ -32,7 +32,7 @@ def test_concurrency_limits_add_up_to_the_concurrency_of_the_account() -> None:
     assert len([each for each in FUNCTIONS if each.is_scheduled]) <= UNRESERVED
 
 
-def test_requests_at_the_full_rate_and_burst_stay_within_the_concurrency_limit() -> None:
+def test_requests_at_the_maximum_rate_and_burst_do_not_exceed_the_concurrency_limit() -> None:
     [(_, _, _, milliseconds, *_)] = [
         row for row in rows(CAPACITY) if row[0] == "relayed read: accounts" and len(row) > 5
     ]
@@ -52,7 +52,7 @@ def test_the_deliveries_alarm_threshold_is_the_worker_limit() -> None:
     assert ALARMS["deliveries-at-limit"]["Threshold"] == WORKERS
 
 
-def test_docs_list_the_configured_limits() -> None:
+def test_the_documentation_lists_the_configured_limits() -> None:
     table = {row[0]: row[1] for row in rows(section(DEPLOYMENT, "## Limits"))}
 
     assert table["Requests per second"] == f"{limits.REQUESTS_PER_SECOND:,}"
@@ -66,7 +66,7 @@ def test_docs_list_the_configured_limits() -> None:
 # -- reserved concurrency
 
 
-def test_no_concurrency_is_reserved_by_default() -> None:
+def test_no_lambda_concurrency_is_reserved_by_default() -> None:
     committed = json.loads(functions.CONFIG.read_text("utf-8"))
 
     assert [reservations(committed, stage) for stage in runtime.STAGES] == [{}, {}]
@@ -177,7 +177,7 @@ class Lambda:
         return {"ReservedConcurrentExecutions": self.reserved[name]} if name in self.reserved else {}
 
 
-def test_read_account_returns_quota_and_reservations() -> None:
+def test_read_account_returns_the_quota_and_the_reservations_of_the_aws_account() -> None:
     account = limits.read_account(Lambda(1000, api=200, deliver=50), "prod")
 
     assert (account.quota, account.unreserved) == (1000, 750)

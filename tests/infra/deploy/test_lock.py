@@ -30,7 +30,7 @@ def test_every_requirement_is_locked_at_the_pinned_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HASHED)
-def test_every_distribution_of_a_lock_has_hashes(name: str) -> None:
+def test_every_distribution_in_a_lock_file_has_hashes(name: str) -> None:
     assert all(pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values())
 
 
@@ -43,7 +43,7 @@ def test_the_run_and_development_locks_contain_the_deployed_versions() -> None:
     assert tested.items() >= deployed.items()
 
 
-def test_a_lock_contains_no_index_url(tmp_path: Path) -> None:
+def test_a_lock_file_contains_no_index_url(tmp_path: Path) -> None:
     for name in lock.LOCKS:
         assert "://" not in (ROOT / f"{name}.txt").read_text("utf-8")
 
@@ -142,7 +142,9 @@ def install(project: Path) -> str:
 @pytest.mark.parametrize(
     ("runtime", "development"), [("service==1", "shared==3"), ("service==1\nunknown==1", ""), ("a package", "")]
 )
-def test_unsolvable_requirements_leave_all_locks_unchanged(tmp_path: Path, runtime: str, development: str) -> None:
+def test_requirements_that_cannot_be_satisfied_leave_all_lock_files_unchanged(
+    tmp_path: Path, runtime: str, development: str
+) -> None:
     project = requirements(tmp_path, runtime, development)
     for name in lock.LOCKS:
         (project / f"{name}.txt").write_text("as it was\n", "utf-8")
@@ -179,7 +181,7 @@ def test_lock_errors_contain_no_index_password(
 
 
 @pytest.mark.usefixtures("index")
-def test_a_failure_of_the_second_lock_leaves_all_locks_unchanged(
+def test_a_failure_to_write_the_second_lock_file_leaves_all_lock_files_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = requirements(tmp_path, "service==1", "shared==1")

@@ -32,7 +32,7 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("chalice")
-def test_package_writes_template_archive_and_sbom(tmp_path: Path) -> None:
+def test_the_package_command_writes_the_template_the_archive_and_the_sbom(tmp_path: Path) -> None:
     written = package.package("dev", tmp_path / "build")
 
     assert [file.name for file in written] == ["deployment.zip", "sam.json", "sbom.json"]

@@ -14,7 +14,7 @@ AMAZON_LINUX_2023 = 34
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_wheels_are_for_the_glibc_of_the_runtime_or_older(processor: str) -> None:
+def test_the_selected_wheels_require_no_newer_glibc_than_the_runtime_has(processor: str) -> None:
     machine = {"arm64": "aarch64", "x86_64": "x86_64"}[processor]
     tags = runtime.platforms(processor)
     found = [int(each[1]) for tag in tags if (each := re.fullmatch(rf"manylinux_2_(\d+)_{machine}", tag))]
@@ -24,7 +24,7 @@ def test_wheels_are_for_the_glibc_of_the_runtime_or_older(processor: str) -> Non
 
 
 @pytest.mark.parametrize("processor", runtime.MACHINES)
-def test_markers_have_the_values_of_the_runtime(processor: str) -> None:
+def test_requirement_markers_are_evaluated_with_the_values_of_the_runtime(processor: str) -> None:
     found = runtime.markers(processor)
 
     assert found.keys() | {"platform_release", "platform_version", "implementation_version"} == {

@@ -31,13 +31,13 @@ def test_a_shared_object_that_needs_a_newer_glibc_is_reported(tmp_path: Path, ve
     assert problems(tmp_path, shared_object("aarch64", {LIBC: ["GLIBC_2.17", version]})) == said
 
 
-def test_weak_versions_and_versions_of_other_libraries_are_ignored(tmp_path: Path) -> None:
+def test_weak_symbol_versions_and_symbol_versions_of_other_libraries_are_ignored(tmp_path: Path) -> None:
     needed = {LIBC: ["GLIBC_2.17", "GLIBC_2.40"], "libgcc_s.so.1": ["GCC_4.2.0"]}
 
     assert problems(tmp_path, shared_object("aarch64", needed, weak=["GLIBC_2.40"])) == []
 
 
-def test_a_library_missing_in_layer_and_runtime_is_reported(tmp_path: Path) -> None:
+def test_a_library_that_neither_the_layer_nor_the_runtime_contains_is_reported(tmp_path: Path) -> None:
     (tmp_path / "libffi-1a2b.so.8").write_bytes(shared_object("aarch64", {LIBC: []}))
     needed = {
         name: list[str]() for name in ("libffi-1a2b.so.8", "libpthread.so.0", "ld-linux-aarch64.so.1", "libX11.so.6")

@@ -89,7 +89,7 @@ def test_deploy_stack_creates_or_updates_the_stack(exists: bool, call: str) -> N
     assert request["Parameters"] == [{"ParameterKey": "Stage", "ParameterValue": "dev"}]
 
 
-def test_deploy_stack_returns_false_without_updates() -> None:
+def test_deploy_stack_returns_false_if_nothing_has_to_be_updated() -> None:
     assert lay(CloudFormation(True, refused="No updates are to be performed.")) is False
 
 
@@ -336,7 +336,7 @@ def test_deploy_encrypts_the_logs_of_all_functions_with_the_storage_key(
 
 
 @pytest.mark.usefixtures("finished")
-def test_deploy_replaces_a_single_stack_stage_only_with_take_over(
+def test_deploy_replaces_a_stage_that_has_a_single_stack_only_with_the_option_take_over(
     cloud_formation: CloudFormation, chalice: Chalice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cloud_formation.exists = True
@@ -448,7 +448,7 @@ def test_a_failed_application_deployment_is_reported_as_a_one_line_error_message
 
 
 @pytest.mark.parametrize("refusal", ["", "ResourceAlreadyExistsException"])
-def test_the_keep_log_function_sets_the_retention_of_the_api_log_group(refusal: str) -> None:
+def test_the_keep_log_function_sets_the_retention_of_the_log_group_of_the_api_function(refusal: str) -> None:
     client = Logs(refusal)
     deploy.keep_log(client, "prod")
 

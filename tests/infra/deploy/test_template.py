@@ -87,7 +87,7 @@ def test_conditions_determine_which_resources_exist(
     assert ("Extra" in filled.resources(template.TABLE)) is either
 
 
-def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
+def test_missing_and_unknown_parameters_and_conditions_of_a_template_are_refused(small: dict[str, Any]) -> None:
     with pytest.raises(TemplateError, match="parameter without a value: Stage"):
         Template(small)
     with pytest.raises(TemplateError, match="no such parameter: Colour"):
@@ -98,7 +98,7 @@ def test_missing_and_unknown_names_are_refused(small: dict[str, Any]) -> None:
         Template(small, Stage="dev").resolve({"Fn::Sub": "${Table}"})
 
 
-def test_removing_a_resource_type_removes_the_outputs_that_refer_to_it(small: dict[str, Any]) -> None:
+def test_removing_a_resource_type_also_removes_the_outputs_that_refer_to_its_resources(small: dict[str, Any]) -> None:
     rest = template.without_type(small, template.TABLE)
 
     assert set(rest["Resources"]) == {"Key"}
@@ -134,7 +134,7 @@ def test_production_has_no_table_of_demonstration_banks(stage: str, names: list[
 
 
 @pytest.mark.parametrize("stage", ["local", "dev", "prod"])
-def test_every_table_is_encrypted_recoverable_and_on_demand(stage: str) -> None:
+def test_every_table_is_encrypted_and_recoverable_and_has_on_demand_capacity(stage: str) -> None:
     for table in for_stage(stage).resources(template.TABLE).values():
         assert table["SSESpecification"] == {"SSEEnabled": True}
         assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}

@@ -164,7 +164,7 @@ def test_a_card_month_step_with_a_lost_response_is_completed_at_the_next_start(
 
 
 @pytest.mark.parametrize("kind", ["external_address", "external_payment"])
-def test_a_card_month_interrupted_before_the_provider_reply_resumes_at_the_next_start(
+def test_a_card_month_interrupted_before_a_provider_response_is_resumed_at_the_next_start(
     issuer: Issuer, whole_month: dict[str, int], kind: str
 ) -> None:
     ask = provider_orders.ask

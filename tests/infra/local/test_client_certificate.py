@@ -21,7 +21,7 @@ def described(serial: int) -> tuple[str, dict[str, object]]:
     return pem, describe_certificate(x509.load_pem_x509_certificate(pem.encode()))
 
 
-def test_client_certificate_names_are_in_order_and_times_have_the_openssl_format() -> None:
+def test_the_names_of_a_client_certificate_are_in_order_and_its_times_have_the_openssl_format() -> None:
     pem, found = described(serial=0x0A1B2C)
 
     assert found == {

@@ -89,7 +89,7 @@ def test_an_encoded_body_is_not_compressed_again(port: int) -> None:
     assert (headers["Content-Encoding"], body.decode()) == ("identity", LARGE)
 
 
-def test_head_returns_the_headers_of_get_without_a_body(port: int) -> None:
+def test_a_head_request_returns_the_headers_of_a_get_request_without_a_body(port: int) -> None:
     got, _ = fetch(port, "/large")
     headers, body = fetch(port, "/large", method="HEAD")
 

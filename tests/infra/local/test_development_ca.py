@@ -37,7 +37,7 @@ def test_the_development_ca_is_created_once_with_mode_0600(place: Path) -> None:
     assert {file.name for file in place.iterdir()} == {"ca.pem", "ca-key.pem"}
 
 
-def test_a_client_certificate_is_trusted_and_has_identifier_and_roles(place: Path) -> None:
+def test_a_client_certificate_is_trusted_and_contains_the_identifier_and_the_roles(place: Path) -> None:
     ca = DevelopmentCa(place, NOW)
 
     pem, _ = ca.issue_client(TPP, days=30)

@@ -92,7 +92,7 @@ def tour_in_second_terminal(environ: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_docs_show_a_start_command_for_each_engine() -> None:
+def test_the_documentation_shows_a_start_command_for_each_engine() -> None:
     assert {
         "make run",
         "make run ENGINE=dynamodb-local",

@@ -59,7 +59,7 @@ def test_a_missing_dynoxide_is_reported_with_the_install_command() -> None:
         dynoxide.find_program()
 
 
-def test_install_builds_the_tested_dynoxide_version_once(
+def test_the_install_function_builds_the_tested_dynoxide_version_only_once(
     program: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = f"printf '#!/bin/sh\\necho dynoxide {dynoxide.VERSION}' >{tmp_path}/dynoxide; chmod +x {tmp_path}/dynoxide"

@@ -268,7 +268,7 @@ def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
             yield number
 
 
-def test_a_full_disk_ends_the_emulator_without_loss_of_confirmed_transactions(tmp_path: Path) -> None:
+def test_the_emulator_stops_when_the_disk_is_full_and_loses_no_confirmed_transaction(tmp_path: Path) -> None:
     with on_file(tmp_path / "emulator.sqlite3") as emulators:
         confirmed = [*confirmed_transactions(emulators.start(largest_file=256))]
         assert emulators.child is not None
@@ -291,7 +291,7 @@ def test_a_full_disk_at_emulator_start_is_reported_with_a_remedy(tmp_path: Path)
     assert said.endswith("make room on the disk, and start again")
 
 
-def test_the_emulator_reports_an_unusable_state_file_and_ends(tmp_path: Path) -> None:
+def test_the_emulator_reports_an_unusable_state_file_and_stops(tmp_path: Path) -> None:
     path = tmp_path / "emulator.sqlite3"
     path.write_bytes(b"this is no database")
     with on_file(path) as emulators:

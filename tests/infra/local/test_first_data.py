@@ -46,7 +46,7 @@ def finished(playing: CardMonth) -> None:
     assert not playing.thread.is_alive()
 
 
-def test_a_new_stack_has_90_synthetic_days_and_schedules_a_card_month(causeway: Causeway) -> None:
+def test_a_new_stack_contains_90_synthetic_days_and_starts_to_create_a_card_month(causeway: Causeway) -> None:
     assert begin(causeway.hub, None) == {"state": PLAYING, "started": causeway.clock.time()}
     assert made_up_days(causeway) == 90
 

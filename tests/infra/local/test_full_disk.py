@@ -47,7 +47,7 @@ def fill_the_disk(content: dict[str, Any]) -> None:
             dynamodb.put_item(TableName="causeway-local-idempotency", Item=item)
 
 
-def test_a_full_disk_ends_the_stack_with_an_error_message_and_a_consistent_ledger(tmp_path: Path) -> None:
+def test_a_stack_on_a_full_disk_stops_with_an_error_message_and_a_consistent_ledger(tmp_path: Path) -> None:
     process, content = start(tmp_path)
     try:
         fill_the_disk(content)

@@ -37,7 +37,9 @@ def record(text: str) -> logging.LogRecord:
     return logging.LogRecord("name", logging.INFO, "", 0, text, None, None)
 
 
-def test_log_file_lines_equal_standard_output_and_name_the_function(path: Path, lines: Lines) -> None:
+def test_the_lines_of_the_log_file_equal_standard_output_and_contain_the_function_name(
+    path: Path, lines: Lines
+) -> None:
     log.bind(request_id="one")
     log.info("first", number=1)
     with logfile.log_as("deliver"):

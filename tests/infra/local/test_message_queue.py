@@ -93,7 +93,7 @@ class Compared(float):
 
 
 @pytest.mark.parametrize("count", [1000, 10_000])
-def test_the_cost_of_receiving_and_deleting_is_independent_of_the_queue_length(
+def test_the_cost_of_receiving_and_deleting_a_message_is_independent_of_the_queue_length(
     count: int, queue: MessageQueue, clock: ManualClock
 ) -> None:
     now = clock.monotonic()
@@ -147,7 +147,7 @@ class Consumers:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05])
-def test_each_visible_message_wakes_one_waiting_consumer(delay: float) -> None:
+def test_each_message_that_becomes_visible_wakes_exactly_one_waiting_consumer(delay: float) -> None:
     lock = threading.Lock()
     queue = MessageQueue(lock, time.time)
     consumers = Consumers(queue, lock, POLLERS)

@@ -122,7 +122,7 @@ def test_a_table_with_replaced_items_is_indexed_again() -> None:
     assert owners_found() == []
 
 
-def test_an_index_removes_partitions_without_items() -> None:
+def test_an_index_deletes_partitions_that_have_no_items_left() -> None:
     made = table(True)
     index = index_of(made, Keys(("shard",), ("at",), ("at", "owner", "part")))
     for number in range(300):
@@ -136,7 +136,7 @@ def test_an_index_removes_partitions_without_items() -> None:
 
 
 @pytest.mark.parametrize("has_items", [True, False])
-def test_begins_with_on_a_number_is_refused(has_items: bool) -> None:
+def test_a_begins_with_condition_on_a_number_is_refused(has_items: bool) -> None:
     made = table(True)
     if has_items:
         write(made, "put", "a", "1", "x", 1)

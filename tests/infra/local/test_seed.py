@@ -36,7 +36,7 @@ def test_the_stored_user_is_reused_with_a_confirmed_email_address(causeway: Caus
     assert causeway.hub.website.call(account_flow.link_manager, email, 1).manager_id == 1
 
 
-def test_stored_credentials_are_reused(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
+def test_stored_credentials_are_reused_at_the_next_start(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
     first = seed.seed_programmes(causeway.hub, [{}, {}])
     assert [each["manager_id"] for each in first] == [each["id"] for each in demo]
     assert list(first[0]["credentials"]) == ["full", "support"]
@@ -47,9 +47,7 @@ def test_stored_credentials_are_reused(causeway: Causeway, demo: list[dict[str, 
     assert causeway.hub.cards.programmes.set_up(demo[0]["id"]).revision == revision
 
 
-def test_stored_credentials_with_unknown_parts_are_created_again(
-    causeway: Causeway, demo: list[dict[str, Any]]
-) -> None:
+def test_a_credential_whose_parts_are_unknown_is_created_again(causeway: Causeway, demo: list[dict[str, Any]]) -> None:
     first, _ = seed.seed_programmes(causeway.hub, [{}, {}])
     forgotten = {**first, "credentials": {"full": first["credentials"]["full"]}}
 

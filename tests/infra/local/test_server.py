@@ -73,7 +73,7 @@ def post(length: str, body: bytes = b"") -> bytes:
     )
 
 
-def test_a_request_with_expect_100_continue_gets_an_interim_response_before_the_body(port: int) -> None:
+def test_a_request_with_expect_100_continue_receives_an_interim_response_before_the_body(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
         opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
@@ -96,7 +96,7 @@ def test_the_server_disables_nagle_and_has_a_long_backlog() -> None:
     assert server.ApiServer.request_queue_size >= 128
 
 
-def test_a_head_request_returns_no_body_and_keeps_the_connection_open(connection: http.client.HTTPConnection) -> None:
+def test_a_head_request_returns_no_body_and_the_connection_remains_open(connection: http.client.HTTPConnection) -> None:
     connection.request("HEAD", "/echo")
     answer = connection.getresponse()
     assert answer.read() == b""
@@ -133,7 +133,7 @@ def test_responses_without_a_body_have_no_content_length(method: str, status: by
 
 @pytest.mark.usefixtures("causeway")
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD", "GET", "TRACE"])
-def test_an_unsupported_method_of_a_service_route_returns_401(method: str) -> None:
+def test_a_request_with_an_unsupported_method_for_a_service_route_returns_401(method: str) -> None:
     import app
 
     with serving_app(app.app) as port:
@@ -190,7 +190,7 @@ def test_a_truncated_body_returns_400(port: int) -> None:
 @pytest.mark.parametrize(
     "line", [b"nonsense\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"]
 )
-def test_input_that_is_not_http_gets_a_json_error(port: int, line: bytes) -> None:
+def test_input_that_is_not_http_returns_a_json_error(port: int, line: bytes) -> None:
     _, body = raw(port, line)
     assert "message" in json.loads(body)
 
@@ -216,7 +216,7 @@ def test_all_values_of_a_repeated_request_header_reach_the_application(connectio
     assert json.loads(connection.getresponse().read())["DPoP"] == ["one", "two"]
 
 
-def test_whitespace_around_a_header_is_removed(connection: http.client.HTTPConnection) -> None:
+def test_whitespace_around_the_value_of_a_request_header_is_removed(connection: http.client.HTTPConnection) -> None:
     connection.request("GET", "/headers", headers={"X-Request-Id": " \t value \t "})
 
     assert json.loads(connection.getresponse().read())["X-Request-Id"] == ["value"]

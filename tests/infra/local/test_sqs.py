@@ -116,7 +116,7 @@ def test_received_messages_have_the_requested_attributes(sqs: Sqs) -> None:
     assert received(sqs)[0].keys() == {"MessageId", "ReceiptHandle", "MD5OfBody", "Body"}
 
 
-def test_a_message_received_too_often_moves_to_the_dead_letter_queue(
+def test_a_message_that_is_received_too_often_is_moved_to_the_dead_letter_queue(
     sqs: Sqs, clock: ManualClock, saved: Saved
 ) -> None:
     send(sqs, "broken")
@@ -175,14 +175,14 @@ def test_invalid_calls_are_refused_with_the_error_code_of_sqs(
     assert "x-amzn-query-error" in dict(headers)
 
 
-def test_sqs_calls_on_queues_are_handled_by_moto(sqs: Sqs) -> None:
+def test_the_emulator_handles_sqs_calls_for_messages_and_moto_handles_sqs_calls_for_queues(sqs: Sqs) -> None:
     assert sqs.handles("AmazonSQS.SendMessage")
     assert not sqs.handles("AmazonSQS.CreateQueue")
     assert not sqs.handles("DynamoDB_20120810.SendMessage")
     assert not sqs.handles("")
 
 
-def test_a_call_saves_only_changed_messages(sqs: Sqs, saved: Saved) -> None:
+def test_an_sqs_call_saves_only_the_changed_messages(sqs: Sqs, saved: Saved) -> None:
     send(sqs, *(f"body {number}" for number in range(100)))
     saved.sizes.clear()
     send(sqs, "another")

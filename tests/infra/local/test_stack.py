@@ -147,7 +147,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
 
 
 @pytest.mark.e2e
-def test_a_stack_serves_requests_and_removes_the_stack_file_and_emulator_at_the_end(returned: Returned) -> None:
+def test_a_stack_serves_requests_and_when_it_stops_removes_the_stack_file_and_the_emulator(returned: Returned) -> None:
     killed = returned.killed
     assert killed.health == 200
     assert [bank["api_version"] for bank in killed.content["banks"]] == [1, 2]
@@ -169,7 +169,7 @@ def test_a_stack_file_with_a_reused_process_id_does_not_prevent_a_start(returned
 
 
 @pytest.mark.e2e
-def test_requests_in_progress_are_answered_before_a_stack_ends(returned: Returned) -> None:
+def test_requests_in_progress_are_answered_before_a_stack_stops(returned: Returned) -> None:
     assert returned.answer.startswith(b"HTTP/1.1 200 ")
     assert b'"redirect_url"' in returned.answer
     assert returned.exit_code == 0
@@ -183,7 +183,7 @@ def test_user_keys_and_credentials_survive_the_kill_of_a_stack(returned: Returne
         assert (returned.file.parent / "emulator").stat().st_mode & 0o777 == 0o700
 
 
-def test_sigint_ends_a_start_at_an_endpoint_that_does_not_respond(tmp_path: Path) -> None:
+def test_a_start_at_an_endpoint_that_does_not_respond_can_be_stopped_with_sigint(tmp_path: Path) -> None:
     with take_port(0) as silent:
         environ = {**CLEAN, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
         command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
