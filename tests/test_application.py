@@ -84,7 +84,7 @@ GETS = [
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-www-form-urlencoded", "nonsense"])
 @pytest.mark.parametrize("path", GETS)
-def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_type: str) -> None:
+def test_a_get_request_with_any_content_type_is_accepted(causeway: Causeway, path: str, content_type: str) -> None:
     usual = causeway.tpp.call("GET", path, headers={"x-request-id": ID})
     answer = causeway.tpp.call("GET", path, headers={"x-request-id": ID, "content-type": content_type})
 
@@ -94,7 +94,7 @@ def test_a_get_accepts_any_content_type(causeway: Causeway, path: str, content_t
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_a_cancel_url_accepts_any_content_type(causeway: Causeway, content_type: str) -> None:
+def test_a_request_to_a_cancel_url_with_any_content_type_is_accepted(causeway: Causeway, content_type: str) -> None:
     from urllib.parse import urlsplit
 
     url = causeway.tpp.authorize(1)["redirect_url"]

@@ -263,7 +263,7 @@ def test_docs_list_every_fault_with_its_effect_and_advice() -> None:
     assert f"{MANY_ACCOUNTS} accounts, and {MANY_TRANSACTIONS:,} transactions" in FAULTS_BY_NAME["many"].what
 
 
-def test_sandbox_page_lists_the_demonstration_banks() -> None:
+def test_the_sandbox_page_lists_the_demonstration_banks() -> None:
     found = [row[:3] for row in rows(SANDBOX) if row[0].startswith("Demo ")]
     assert found == [[each.title, each.bic, str(each.version)] for each in PROFILES]
 
@@ -293,7 +293,7 @@ def test_docs_list_exactly_the_operator_commands() -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "sdk/README.md", *DOCUMENTS])
-def test_links_of_docs_resolve(name: str) -> None:
+def test_every_link_in_the_docs_leads_to_an_existing_page_and_heading(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", BLOCK.sub("", text)):
         path, _, anchor = target.partition("#")
@@ -347,7 +347,7 @@ def test_documents_contain_no_placeholder_text() -> None:
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, *REFERENCE])
-def test_examples_in_docs_parse(name: str) -> None:
+def test_the_examples_in_the_docs_can_be_parsed(name: str) -> None:
     text = DOCUMENTS.get(name) or reference(name)
     for example in blocks(text, "json"):
         json.loads(example)
@@ -357,7 +357,7 @@ def test_examples_in_docs_parse(name: str) -> None:
         subprocess.run(["bash", "-n"], input=example, text=True, check=True)
 
 
-def test_the_signature_test_vector_in_docs_equals_the_tests_and_verifies() -> None:
+def test_the_signature_test_vector_in_docs_equals_the_vector_in_the_tests_and_is_valid() -> None:
     (example,) = [block for block in blocks(BANK, "bash") if "BEGIN PUBLIC KEY" in block]
     body, signature = re.findall(r"^printf '%s' '(.*)' > ", example, re.MULTILINE)
     public_key = example.partition("<<'END'\n")[2].partition("END\nprintf")[0]

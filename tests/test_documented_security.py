@@ -60,7 +60,7 @@ def collected_tests(file: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.number)
-def test_every_security_clause_names_existing_tests(clause: Clause) -> None:
+def test_every_security_clause_in_the_docs_names_existing_tests(clause: Clause) -> None:
     assert clause.demand
     assert clause.holds
     for test in clause.tests.split(", "):
@@ -69,7 +69,7 @@ def test_every_security_clause_names_existing_tests(clause: Clause) -> None:
 
 
 @pytest.mark.parametrize("row", THREATS, ids=lambda row: row.threat)
-def test_every_threat_defence_names_existing_tests(row: Threat) -> None:
+def test_every_defence_against_a_threat_in_the_docs_names_existing_tests(row: Threat) -> None:
     assert row.defence
     for test in row.tests.split(", "):
         file, _, name = test.partition("::")
@@ -84,7 +84,7 @@ def test_every_trust_boundary_has_threats_and_all_stride_categories_occur() -> N
     assert {row.threat.partition(": ")[0] for row in THREATS} == set("STRIDE")
 
 
-def test_docs_list_every_fapi_clause_for_servers() -> None:
+def test_docs_list_every_fapi_clause_that_applies_to_servers() -> None:
     numbers = {part.strip() for clause in CLAUSES for part in clause.number.split(",")}
     of_servers = {f"5.3.2.1-{number}" for number in range(1, 15)} | {f"5.3.4-{number}" for number in range(1, 6)}
     of_flows = {f"5.3.2.2-{number}" for number in range(1, 14) if number != 11} | {"11"}

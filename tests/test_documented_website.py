@@ -176,7 +176,7 @@ def test_docs_list_the_headers_sent_with_every_page(causeway: Causeway) -> None:
 
 
 @pytest.mark.usefixtures("rendered")
-def test_api_screens_have_the_same_csp_as_other_pages(causeway: Causeway) -> None:
+def test_the_api_screens_have_the_same_content_security_policy_as_other_pages(causeway: Causeway) -> None:
     paths = ("/terms", *(f"/specifications/{screen.name}" for screen in SCREENS))
     policies = {causeway.call("GET", path).headers["content-security-policy"] for path in paths}
 

@@ -164,7 +164,7 @@ def test_a_rejected_resource_removal_raises_an_error(monkeypatch: pytest.MonkeyP
         endpoint.remove("run-1")
 
 
-def test_a_stack_whose_deletion_fails_is_reported_and_other_resources_are_removed(
+def test_a_failed_stack_deletion_is_reported_and_the_remaining_resources_are_removed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = clients(monkeypatch, CODES[0], stays=True)
@@ -187,7 +187,7 @@ def test_dynamodb_can_have_a_separate_endpoint() -> None:
     assert prepared(**GIVEN)[0] == [*GIVEN.values()]
 
 
-def test_missing_aws_credentials_default_to_test() -> None:
+def test_missing_aws_credentials_have_the_default_value_test() -> None:
     own = prepared(**GIVEN, AWS_ACCESS_KEY_ID="own", AWS_SECRET_ACCESS_KEY="own")[1]
 
     assert endpoint.credentials(endpoint.given(own)) == dict.fromkeys(endpoint.CREDENTIALS, "own")

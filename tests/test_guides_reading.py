@@ -134,7 +134,7 @@ def test_a_guide_python_session_preserves_variables_between_examples(tmp_path: P
         session.end()
 
 
-def test_a_preloaded_python_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
+def test_a_preloaded_python_interpreter_runs_operator_commands_scripts_and_code(tmp_path: Path) -> None:
     with pythons.installed(tmp_path) as python:
         operator, script, other = (
             subprocess.run([python, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)

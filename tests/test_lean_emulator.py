@@ -84,7 +84,7 @@ def test_the_emulator_answers_each_call_as_boto3_does(call: tuple[str, str], sea
     assert isinstance(ask_here(service, operation, CALLS[call] | WRONG[call] | text), str), "refused"
 
 
-def test_kms_decrypt_of_the_emulator_returns_the_plaintext(sealed: bytes) -> None:
+def test_the_kms_decrypt_call_of_the_emulator_returns_the_plaintext(sealed: bytes) -> None:
     asked = {"CiphertextBlob": base64.b64encode(sealed).decode(), "EncryptionContext": {"of": "this"}}
 
     assert base64.b64decode(send("kms", "Decrypt", asked)["Plaintext"]) == b"x"

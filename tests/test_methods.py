@@ -28,7 +28,7 @@ def test_every_path_has_a_catch_all_route_for_unsupported_methods() -> None:
 
 @pytest.mark.parametrize("route", GETS)
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_head_returns_the_headers_of_get_without_a_body_and_changes_no_data(
+def test_a_head_request_returns_the_headers_of_a_get_request_and_changes_no_data(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str, signed_in: bool
 ) -> None:
     headers = {"cookie": person_cookie(causeway)} if signed_in else {}
@@ -43,7 +43,9 @@ def test_head_returns_the_headers_of_get_without_a_body_and_changes_no_data(
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_options_lists_the_allowed_methods(causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+def test_an_options_request_returns_the_allowed_methods(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
     with nothing_changes(causeway, monkeypatch):
         answer = causeway.call("OPTIONS", address(route))
 
@@ -55,7 +57,7 @@ def test_options_lists_the_allowed_methods(causeway: Causeway, monkeypatch: pyte
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "FOO", OTHERS])
 @pytest.mark.parametrize("route", ELSEWHERE)
-def test_an_unsupported_method_returns_405_with_allow(
+def test_a_request_with_an_unsupported_method_returns_405_with_the_header_allow(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, route: str, method: str
 ) -> None:
     with nothing_changes(causeway, monkeypatch):
@@ -68,7 +70,7 @@ def test_an_unsupported_method_returns_405_with_allow(
 
 
 @pytest.mark.parametrize("route", POSTS)
-def test_head_returns_405_for_a_path_without_get(causeway: Causeway, route: str) -> None:
+def test_a_head_request_returns_405_for_a_path_that_does_not_support_get(causeway: Causeway, route: str) -> None:
     answer = causeway.call("HEAD", address(route))
 
     assert (answer.status, answer.text) == (405, "")
@@ -79,7 +81,7 @@ def test_head_returns_405_for_a_path_without_get(causeway: Causeway, route: str)
 @pytest.mark.parametrize(
     "path", ["/tpp/accounts", "/tpp/banks", "/bank/consent", "/bank/public_key", "/bank/v2/consent"]
 )
-def test_unsupported_methods_of_the_apis_return_401(causeway: Causeway, method: str, path: str) -> None:
+def test_an_api_request_with_an_unsupported_method_returns_401(causeway: Causeway, method: str, path: str) -> None:
     answer = causeway.call(method, path)
 
     assert answer.status == 401
@@ -104,7 +106,9 @@ def head(
     return answer
 
 
-def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_request_to_oauth_authorize_opens_no_authorization(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     query = {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,
@@ -119,7 +123,7 @@ def test_head_at_oauth_authorize_opens_no_authorization(causeway: Causeway, monk
     assert head(causeway, monkeypatch, f"/oauth/authorize?{urlencode(query | {'client_id': 'nobody'})}").status == 400
 
 
-def test_head_at_the_callback_does_not_consume_the_authorization_code(
+def test_a_head_request_to_the_callback_does_not_use_the_authorization_code(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = WebUser.signed_in(causeway, "psu@example.com")
@@ -134,7 +138,7 @@ def test_head_at_the_callback_does_not_consume_the_authorization_code(
     assert "You have tokens" in user.text
 
 
-def test_head_at_the_cancel_url_leaves_the_authorization_open(
+def test_a_head_request_to_the_cancel_url_does_not_close_the_authorization(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for version in (1, 2):
@@ -148,7 +152,7 @@ def test_head_at_the_cancel_url_leaves_the_authorization_open(
         assert causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url)).status == 200
 
 
-def test_head_at_the_payment_callback_sends_no_bank_request(
+def test_a_head_request_to_the_payment_callback_sends_no_bank_request(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Pisp(causeway, 2).pay()
@@ -156,7 +160,7 @@ def test_head_at_the_payment_callback_sends_no_bank_request(
     assert head(causeway, monkeypatch, "/payments/callback?bic=BETADEF1&payment_id=P-1").status == 200
 
 
-def test_head_at_a_demonstration_bank_starts_no_authorization_journey(
+def test_a_head_request_to_a_demonstration_bank_starts_no_authorization_journey(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = head(causeway, monkeypatch, "/demo-bank/one/authorize?state=x&client_id=y")

@@ -126,7 +126,7 @@ def test_a_flow_of_the_card_api_imports_no_other_flow(subtests: pytest.Subtests)
             assert {name for name in own_imports(module) if name in flows} == set()
 
 
-def test_a_top_level_package_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
+def test_a_top_level_package_imports_only_packages_of_lower_layers(subtests: pytest.Subtests) -> None:
     for module in [each for each in MODULES if room(each)]:
         with subtests.test(module):
             allowed = {room(module), *ROOMS_BELOW[room(module)]}
@@ -219,7 +219,7 @@ def test_protocol_modules_do_not_import_a_framework_directly_or_indirectly(subte
             assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
 
 
-def test_only_edges_and_entry_points_import_chalice(subtests: pytest.Subtests) -> None:
+def test_only_modules_of_the_edge_layer_and_entry_points_import_chalice(subtests: pytest.Subtests) -> None:
     edges = (*EDGES, *JOBS, *ENTRY_POINTS, *BOOTSTRAP, "chalicelib/foundation/http/**", "chalicelib/demo_bank/**")
     for module in [each for each in MODULES if not matches(each, edges)]:
         with subtests.test(module):
@@ -247,7 +247,7 @@ def test_the_website_imports_cards_only_through_the_portal(subtests: pytest.Subt
             assert {name for name in cards if not matches(name, portal)} == set()
 
 
-def test_the_card_ledger_imports_only_the_packages_below(subtests: pytest.Subtests) -> None:
+def test_the_card_ledger_imports_only_packages_of_lower_layers(subtests: pytest.Subtests) -> None:
     """The ledger handles accounts and amounts, but no cards, holders or callers."""
     below = ("chalicelib/foundation/**", *(f"chalicelib/cards/{each}/**" for each in LEDGER_AND_BELOW))
     for module in modules_matching(("chalicelib/cards/ledger/**",)):
@@ -438,7 +438,7 @@ def test_a_number_as_a_timeout_is_detected(source: str) -> None:
         "call(timeout=outbound.TOTAL_SECONDS)",
     ],
 )
-def test_a_named_timeout_is_not_reported(source: str) -> None:
+def test_a_timeout_that_is_a_named_constant_is_not_reported(source: str) -> None:
     assert literal_timeouts(source) == []
 
 

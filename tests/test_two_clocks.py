@@ -250,7 +250,7 @@ def test_unattended_reads_do_not_exceed_the_daily_limit_with_different_clocks(
     assert {len(item["reads"]) for item in aisp.items()} == {LIMIT}
 
 
-def test_an_early_delivery_message_is_queued_again_with_the_clock_skew_as_delay(
+def test_a_delivery_message_received_too_early_is_queued_again_with_the_clock_skew_as_delay(
     causeway: Causeway, other: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind, ahead = sorted((causeway, other), key=lambda process: process.clock.time())

@@ -26,7 +26,7 @@ which breach (X), do not breach (0), or are missing (-); and the state for each 
 
 
 @pytest.mark.parametrize(("needed", "values", "breaching", "not_breaching", "ignored"), EXAMPLES)
-def test_alarm_states_use_older_metric_values_before_missing_values(
+def test_an_alarm_state_is_determined_from_older_metric_values_rather_than_missing_values(
     needed: int, values: str, breaching: State, not_breaching: State, ignored: State
 ) -> None:
     data = Data()

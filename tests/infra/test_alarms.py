@@ -122,7 +122,7 @@ def deployed_names() -> dict[str, set[str]]:
     }
 
 
-def test_aws_metrics_in_alarms_exist_with_the_same_dimensions() -> None:
+def test_the_aws_metrics_in_alarms_exist_in_aws_with_the_same_dimensions() -> None:
     names = deployed_names()
     for stage in ("dev", "prod"):
         assert CONFIG["stages"][stage]["api_gateway_stage"] == stage
@@ -289,7 +289,7 @@ def test_the_claims_stuck_alarm_is_raised_after_ten_minutes(minutes: list[float]
     assert written("claims-stuck", {"": minutes}, 60) == expected
 
 
-def test_a_payment_accepted_by_the_bank_but_not_recorded_is_an_unknown_outcome(service: Service) -> None:
+def test_a_payment_that_the_bank_accepted_and_the_hub_did_not_record_has_an_unknown_outcome(service: Service) -> None:
     pisp, gone = Pisp(service.causeway, 2), ExitStack()
 
     def answers(_: object) -> Any:

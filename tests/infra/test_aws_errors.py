@@ -72,7 +72,7 @@ def test_a_deployment_to_an_emulator_without_lambda_fails_with_a_one_line_error_
     assert said.count("\n") == 1
 
 
-def test_a_resource_deployment_to_a_web_server_fails_with_a_one_line_error_message(
+def test_a_resource_deployment_to_an_ordinary_web_server_fails_with_a_one_line_error_message(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)

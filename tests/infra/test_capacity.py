@@ -27,11 +27,11 @@ def rate(figures: Figures, request: str, name: str) -> Decimal:
     return next(limit.rate for limit in capacity.limits(figures, request) if limit.name == name)
 
 
-def test_capacity_tables_follow_from_the_figures_of_the_page() -> None:
+def test_the_capacity_tables_are_calculated_from_the_figures_on_the_capacity_page() -> None:
     assert capacity.replace_tables(PAGE, capacity.tables(FIGURES)) == PAGE, "`make capacity` writes them anew"
 
 
-def test_processor_times_equal_the_measured_requests() -> None:
+def test_the_processor_times_on_the_capacity_page_equal_the_measured_processor_times() -> None:
     """The processor time is the product of floor and ratio, expressed in multiples of the floor of a relayed read."""
     titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
     row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
@@ -46,12 +46,12 @@ def test_processor_times_equal_the_measured_requests() -> None:
     assert FIGURES.values["processor time of the floor"] == floor_of_a_read
 
 
-def test_the_capacity_page_has_the_memory_of_the_functions() -> None:
+def test_the_capacity_page_states_the_configured_memory_of_each_function() -> None:
     assert FIGURES.values["memory of the function that answers requests"] == API.memory
     assert FIGURES.values["memory of `deliver`"] == BY_NAME["deliver"].memory
 
 
-def test_deliveries_per_second_follow_from_workers_and_duration() -> None:
+def test_the_deliveries_per_second_are_calculated_from_the_workers_and_the_duration() -> None:
     milliseconds = int(capacity.billed_milliseconds(FIGURES, FIGURES.work["delivery of an event"]))
     rate = WORKERS * 1000 // milliseconds
 
@@ -71,7 +71,7 @@ def test_deliveries_per_second_follow_from_workers_and_duration() -> None:
         ("delivery of an event", "SQS", "0.80"),
     ],
 )
-def test_the_documented_cost_of_a_million_requests_follows_from_the_list_price(
+def test_the_documented_cost_of_a_million_requests_is_calculated_from_the_list_price(
     title: str, service: str, dollars: str
 ) -> None:
     parts = capacity.cost(FIGURES, FIGURES.work[title])
@@ -88,7 +88,7 @@ def test_a_slower_bank_increases_billed_time_and_reduces_the_rate() -> None:
     assert rate(slow, READ, "Lambda concurrency") / rate(slower, READ, "Lambda concurrency") == pytest.approx(2, 0.01)
 
 
-def test_limits_of_a_request_are_sorted_by_rate() -> None:
+def test_the_limits_of_a_request_kind_are_sorted_by_rate() -> None:
     for request in capacity.REQUESTS:
         rates = [limit.rate for limit in capacity.limits(FIGURES, request)]
         assert rates == sorted(rates)

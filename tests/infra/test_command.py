@@ -40,12 +40,12 @@ def main(module: str, *arguments: str) -> None:
             logging.disable(logging.NOTSET)  # commands switch logs off, for their whole process
 
 
-def test_the_search_of_the_makefile_finds_the_known_commands() -> None:
+def test_searching_the_makefile_finds_the_known_commands() -> None:
     assert {"infra.local", "infra.tour", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
 
 
 @pytest.mark.parametrize("module", COMMANDS)
-def test_help_shows_the_command_line_and_writes_no_files(
+def test_the_help_option_shows_the_command_line_and_writes_no_files(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -82,7 +82,7 @@ def test_the_version_option_prints_the_version_and_writes_no_files(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_mention_of_a_command_includes_the_path_of_a_python() -> None:
+def test_every_mention_of_a_command_includes_the_path_of_a_python_interpreter() -> None:
     folders = [file for name in ("chalicelib", "docs", "infra", "tests") for file in (ROOT / name).rglob("*")]
     files = [file for file in (ROOT / "README.md", ROOT / "Makefile", *folders) if file.name.endswith(SHOWN)]
     bare = [

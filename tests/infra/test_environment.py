@@ -137,7 +137,7 @@ def test_cached_packages_are_installed_without_network(project: Project) -> None
     assert all("--offline" in command for command in project.ran()[1:])
 
 
-def test_only_downloads_are_printed_from_the_output_of_uv(project: Project) -> None:
+def test_only_the_download_lines_of_the_output_of_uv_are_printed(project: Project) -> None:
     project.installs("echo Resolved 9 packages >&2; echo 'Downloading botocore (16.1MiB)' >&2")
 
     assert "Downloading botocore (16.1MiB)\n" in project.make()
@@ -158,7 +158,9 @@ def test_development_packages_include_the_run_packages(project: Project) -> None
 
 
 @pytest.mark.parametrize("changed", ["requirements-run.txt", "sdk/pyproject.toml"])
-def test_changed_requirements_rebuild_the_environment_with_the_same_python(project: Project, changed: str) -> None:
+def test_changed_requirements_rebuild_the_environment_with_the_same_python_interpreter(
+    project: Project, changed: str
+) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "pip.conf").touch()
@@ -176,7 +178,7 @@ def test_changed_requirements_rebuild_the_environment_with_the_same_python(proje
     assert project.made() == {".venv"}
 
 
-def test_an_environment_is_not_rebuilt_if_path_has_another_python(project: Project) -> None:
+def test_an_environment_is_not_rebuilt_if_path_contains_another_python_interpreter(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "bin" / "python").unlink()
@@ -227,7 +229,7 @@ def test_git_ignores_environments_links_and_lock_files(tmp_path: Path, name: str
     assert done.stdout == "?? .gitignore\n"
 
 
-def test_an_environment_with_a_broken_python_is_rebuilt(project: Project) -> None:
+def test_an_environment_with_a_broken_python_interpreter_is_rebuilt(project: Project) -> None:
     project.make()
     project.ran()
     (project.folder / ".venv" / "bin" / "python").unlink()
@@ -275,7 +277,7 @@ def test_an_environment_that_a_killed_process_has_renamed_is_restored(project: P
     assert project.made() == {".venv"}
 
 
-def test_a_restored_environment_has_the_same_python_and_the_development_packages(project: Project) -> None:
+def test_a_restored_environment_has_the_same_interpreter_and_the_development_packages(project: Project) -> None:
     project.make("dev")
     project.ran()
     python = project.folder / ".venv" / "bin" / "python"
@@ -294,7 +296,7 @@ def test_a_restored_environment_has_the_same_python_and_the_development_packages
     assert project.made() == {".venv"}
 
 
-def test_a_second_process_waits_for_the_first(project: Project) -> None:
+def test_a_second_process_waits_until_the_first_process_has_built_the_environment(project: Project) -> None:
     with (project.folder / ".venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         second = project.start()
@@ -390,7 +392,7 @@ def test_pip_configuration_errors_contain_no_password(project: Project) -> None:
     assert "no section headers" in said
 
 
-def test_a_full_disk_during_the_offline_installation_causes_no_second_attempt(project: Project) -> None:
+def test_an_offline_installation_that_fails_on_a_full_disk_is_not_attempted_again(project: Project) -> None:
     """A second attempt would report the files that remain from the first attempt."""
     project.installs(
         "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"

@@ -55,7 +55,7 @@ def test_an_event_with_an_invalid_signature_returns_400_and_ends_the_wait(receiv
         receiver.wait_for_event("test")
 
 
-def test_a_request_that_is_not_an_event_returns_400(receiver: EventReceiver) -> None:
+def test_the_receiver_returns_400_to_a_request_that_is_not_an_event(receiver: EventReceiver) -> None:
     with requests.Session() as session:
         session.trust_env = False
         headers = {"webhook-id": "m1"}
@@ -63,7 +63,7 @@ def test_a_request_that_is_not_an_event_returns_400(receiver: EventReceiver) -> 
     assert answer.status_code == 400
 
 
-def test_the_receiver_shows_only_awaited_events() -> None:
+def test_the_receiver_prints_only_the_events_that_a_program_waits_for() -> None:
     shown: list[str] = []
     with listen(lambda received: shown.append(received.id)) as receiver:
         receiver.secret = SECRET

@@ -83,7 +83,7 @@ def test_a_pyenv_version_is_found_if_path_has_only_the_pyenv_shim(machine: Machi
     assert machine.find(VERSION) == str(found)
 
 
-def test_causeway_python_takes_precedence_over_path_and_path_over_pyenv(machine: Machine) -> None:
+def test_causeway_python_has_precedence_over_path_and_path_has_precedence_over_pyenv(machine: Machine) -> None:
     machine.of_pyenv("3.99.1")
     on_path = machine.on_path("bin")
     assert machine.find(VERSION) == str(on_path)
@@ -120,7 +120,7 @@ def test_any_supported_python_is_found_if_no_version_is_requested(machine: Machi
 
 
 @pytest.mark.parametrize("target", ["bench", "deploy", "package", "rehearse", "stage-python"])
-def test_a_make_target_without_the_deployed_python_ends_with_one_sentence(
+def test_a_make_target_without_the_deployed_python_version_ends_with_a_one_sentence_error(
     machine: Machine, tmp_path: Path, target: str
 ) -> None:
     project = tmp_path / "project"
@@ -140,7 +140,9 @@ def test_a_make_target_without_the_deployed_python_ends_with_one_sentence(
     assert {file.name for file in project.rglob("*")} == {"infra", *(Path(name).name for name in made_of)}
 
 
-def test_localstack_without_python_3_13_ends_with_one_sentence(machine: Machine, tmp_path: Path) -> None:
+def test_a_localstack_target_without_python_3_13_ends_with_a_one_sentence_error(
+    machine: Machine, tmp_path: Path
+) -> None:
     project = tmp_path / "project"
     for name in ("infra/local/localstack/start.sh", "infra/find_python.sh"):
         shutil.copy2(ROOT / name, machine.add(project / name))

@@ -116,7 +116,7 @@ def test_every_function_has_a_test_of_the_function_policy(function: Function) ->
 
 
 @each_function
-def test_every_production_function_has_existing_alarms(function: Function) -> None:
+def test_every_production_function_has_alarms_that_exist(function: Function) -> None:
     assert set(function.alarms) <= ALARMS.keys(), "infra/resources.yaml has no such alarm"
     assert function.alarms or "prod" not in function.stages, f"nobody notices when {function.name} fails"
 

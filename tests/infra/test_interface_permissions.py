@@ -136,7 +136,7 @@ def test_the_api_uses_exactly_the_granted_rights_on_tables_other_than_card_table
         assert granted == taken - {right for right in taken if stage == "prod" and right[1] == OF_DEMO_BANKS}
 
 
-def test_settle_uses_exactly_the_rights_of_its_policy(connected: Causeway, rights: Rights) -> None:
+def test_settle_uses_exactly_the_rights_in_the_policy_of_the_function(connected: Causeway, rights: Rights) -> None:
     from app import app
 
     pay(connected)

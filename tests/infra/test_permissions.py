@@ -176,7 +176,7 @@ def test_ingest_uses_exactly_the_rights_in_the_policy_of_the_function(
     assert all(ingested == policy_rights(stage, "-ingest") for stage in STAGES)
 
 
-def test_the_api_has_the_rights_for_deliveries_deferred_requests_and_events(
+def test_the_policy_of_the_api_grants_the_rights_for_deliveries_deferred_requests_and_events(
     causeway: Causeway, working: Callable[[Callable[[], object]], Used]
 ) -> None:
     causeway.tpp.set_events_url()
@@ -369,7 +369,7 @@ def test_reseal_uses_exactly_the_rights_in_the_policy_of_the_function(
     assert all(scanned | updated == policy_rights(stage, "-reseal") for stage in STAGES)
 
 
-def test_the_policy_of_reseal_permits_only_progress_records_in_statistics() -> None:
+def test_the_policy_of_reseal_permits_only_access_to_progress_records_in_the_statistics_table() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-reseal.json").read_text("utf-8"))
         own = [each for each in document["Statement"] if each["Resource"][0].endswith("-statistics")]

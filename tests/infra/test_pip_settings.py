@@ -76,7 +76,9 @@ def test_pip_settings_are_translated_to_uv_variables(
 @pytest.mark.parametrize(
     ("value", "options"), [("true", ["--no-index"]), ("1", ["--no-index"]), ("false", []), ("", [])]
 )
-def test_no_index_is_translated_to_an_option_of_uv(environ: dict[str, str], value: str, options: list[str]) -> None:
+def test_the_pip_setting_no_index_is_translated_to_an_option_of_uv(
+    environ: dict[str, str], value: str, options: list[str]
+) -> None:
     environ["PIP_NO_INDEX"] = value
 
     assert pip_settings.uv_options(environ) == options
@@ -111,7 +113,7 @@ def test_uv_supports_every_translated_variable(environ: dict[str, str], tmp_path
     assert not is_known("UV_NO_INDEX")
 
 
-def test_settings_have_the_precedence_of_pip(environ: dict[str, str], tmp_path: Path) -> None:
+def test_the_translated_settings_have_the_same_precedence_as_in_pip(environ: dict[str, str], tmp_path: Path) -> None:
     """The order is variables, PIP_CONFIG_FILE, user file, machine file, and ``install`` before ``global``."""
     configure(tmp_path / "xdg/pip/pip.conf", "[global]\nindex-url=machine\n")
     assert translate(environ) == {"UV_DEFAULT_INDEX": "machine"}
@@ -133,7 +135,9 @@ def test_no_file_is_read_if_pip_config_file_is_dev_null(environ: dict[str, str],
 
 
 @pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-def test_ca_bundles_of_requests_and_curl_are_used(environ: dict[str, str], tmp_path: Path, variable: str) -> None:
+def test_the_ca_bundle_variables_of_requests_and_curl_are_used(
+    environ: dict[str, str], tmp_path: Path, variable: str
+) -> None:
     assert translate({**environ, variable: "/library.pem"}) == {"SSL_CERT_FILE": "/library.pem"}
     assert translate({**environ, variable: "/library.pem", "PIP_CERT": "/pip.pem"}) == {"SSL_CERT_FILE": "/pip.pem"}
     assert translate({**environ, variable: str(tmp_path)}) == {"SSL_CERT_DIR": str(tmp_path)}
@@ -161,7 +165,7 @@ def run_script(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_the_script_runs_a_command_with_the_variables_and_options(environ: dict[str, str]) -> None:
+def test_the_script_runs_a_command_with_the_translated_variables_and_options(environ: dict[str, str]) -> None:
     assert run_script({**environ, "PIP_RETRIES": "7"}).stdout == "7\n"
     assert run_script({**environ, "PIP_RETRIES": "7", "PIP_NO_INDEX": "1"}).stdout == "7 --no-index\n"
 

@@ -28,7 +28,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 @each_stage
-def test_functions_use_every_table_and_index_except_operator_indexes(stage: str) -> None:
+def test_the_functions_use_every_table_and_every_index_except_the_operator_indexes(stage: str) -> None:
     files = [file for file in POLICIES if stage_of(file) == stage]
     allowed = {resource for file in files for _, resource in granted_rights(file, "dynamodb:")}
 
@@ -94,7 +94,7 @@ def test_the_api_queries_deliveries_and_events_of_one_client_only(stage: str) ->
 
 
 @each_stage
-def test_only_deliver_receives_messages_and_other_functions_only_send(stage: str) -> None:
+def test_only_deliver_receives_queue_messages_and_all_other_functions_only_send_messages(stage: str) -> None:
     queue = f"arn:aws:sqs:*:*:causeway-{stage}-deliveries"
     sending = {("sqs:GetQueueUrl", queue), ("sqs:SendMessage", queue)}
     consumer = {each for each in granted_rights(FOLDER / f"policy-{stage}-deliver.json", "sqs:") if each[1] == queue}

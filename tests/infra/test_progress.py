@@ -35,7 +35,7 @@ def words(stream: Stream) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", stream.getvalue())
 
 
-def test_a_terminal_shows_a_progress_bar_and_clears_the_line_at_the_end() -> None:
+def test_a_progress_bar_on_a_terminal_is_cleared_at_the_end() -> None:
     stream, clock = Stream(terminal=True), Clock()
 
     with Progress(stream, clock) as progress:
@@ -103,7 +103,7 @@ def test_a_terminal_that_cannot_redraw_lines_shows_plain_lines(monkeypatch: pyte
     assert stream.getvalue() == "   0 s  building the layer\n"
 
 
-def test_items_are_counted_during_the_iteration() -> None:
+def test_progress_counts_the_items_during_the_iteration() -> None:
     stream, clock = Stream(terminal=False), Clock()
     progress = Progress(stream, clock)
 

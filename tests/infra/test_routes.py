@@ -20,7 +20,7 @@ def paths() -> dict[str, Any]:
     return found
 
 
-def test_every_path_passes_every_method_to_the_function(paths: dict[str, Any]) -> None:
+def test_api_gateway_passes_every_http_method_of_every_path_to_the_function(paths: dict[str, Any]) -> None:
     assert [path for path, methods in paths.items() if ANY not in methods] == []
     assert {
         each["x-amazon-apigateway-integration"]["type"] for methods in paths.values() for each in methods.values()
@@ -33,7 +33,7 @@ def test_all_paths_use_less_than_two_thirds_of_the_api_gateway_quota(paths: dict
     assert len(resources) < RESOURCES * 2 / 3
 
 
-def test_path_variables_at_the_same_position_have_the_same_name(paths: dict[str, Any]) -> None:
+def test_path_variables_at_the_same_position_of_different_paths_have_the_same_name(paths: dict[str, Any]) -> None:
     """API Gateway rejects different variable names at the same position."""
     names: dict[str, set[str]] = {}
     for path in paths:

@@ -102,7 +102,7 @@ def test_an_invalid_header_returns_400_and_closes_the_connection(port: int, head
         LENGTH + b"Transfer-Encoding:\r\n",
     ],
 )
-def test_an_ambiguous_length_returns_400_and_closes_the_connection(port: int, headers: bytes) -> None:
+def test_a_request_with_an_ambiguous_length_returns_400_and_closes_the_connection(port: int, headers: bytes) -> None:
     assert statuses(exchange(port, request(headers, SMUGGLED))) == [UNREADABLE]
 
 
@@ -195,11 +195,11 @@ def test_an_invalid_chunk_returns_400_and_closes_the_connection(chunked_port: in
 
 
 @pytest.mark.parametrize("encoding", [b"gzip, chunked", b"chunked\r\nTransfer-Encoding: chunked", b"xchunked"])
-def test_a_transfer_encoding_other_than_chunked_returns_400(chunked_port: int, encoding: bytes) -> None:
+def test_a_request_with_a_transfer_encoding_other_than_chunked_returns_400(chunked_port: int, encoding: bytes) -> None:
     received = exchange(chunked_port, request(b"Transfer-Encoding: " + encoding + b"\r\n", b"0\r\n\r\n"))
     assert statuses(received) == [UNREADABLE]
 
 
-def test_chunks_above_the_limit_return_413(chunked_port: int) -> None:
+def test_a_chunked_body_above_the_size_limit_returns_413(chunked_port: int) -> None:
     body = b"60\r\n" + b"x" * 0x60 + b"\r\n5\r\nxxxxx\r\n0\r\n\r\n"
     assert statuses(exchange(chunked_port, request(b"Transfer-Encoding: chunked\r\n", body))) == [413]

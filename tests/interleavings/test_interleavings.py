@@ -30,7 +30,7 @@ def redeem_redeem(causeway: Causeway) -> Iterator[Group]:
 
 
 @pytest.mark.parametrize(("title", "pair"), [(title, pair) for title, race in RACES.items() for pair in race.pairs])
-def test_every_call_order_of_two_requests_has_the_outcome_of_a_sequential_execution(
+def test_every_order_of_the_calls_of_two_requests_has_the_outcome_of_a_sequential_execution(
     causeway: Causeway, title: str, pair: str
 ) -> None:
     with prepared(causeway, RACES[title]) as race:
@@ -42,7 +42,9 @@ def test_every_call_order_of_two_requests_has_the_outcome_of_a_sequential_execut
 
 
 @pytest.mark.parametrize("title", TRIPLES)
-def test_sampled_call_orders_of_three_requests_have_a_sequential_outcome(causeway: Causeway, title: str) -> None:
+def test_sampled_orders_of_the_calls_of_three_requests_have_the_outcome_of_a_sequential_run(
+    causeway: Causeway, title: str
+) -> None:
     name, _, names = title.partition("/")
     with prepared(causeway, RACES[name]) as race:
         found = race.group(names, 15, random.Random(title)).explore()

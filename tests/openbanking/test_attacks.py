@@ -213,7 +213,7 @@ def test_forged_assertions_all_get_the_same_error_response(causeway: Causeway, t
     }
 
 
-def test_rs256_is_refused_even_with_the_clients_own_key(causeway: Causeway) -> None:
+def test_an_rs256_assertion_is_refused_even_if_signed_with_the_key_of_the_client(causeway: Causeway) -> None:
     rsa = KeyHolder("PS256")
     secure(causeway, rsa, security_profile="fapi2")
     rsa.algorithm = "RS256"
@@ -346,7 +346,7 @@ def test_bound_tokens_require_their_key_after_the_profile_is_removed(causeway: C
     assert answered(causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]), refusals.BEARER_INVALID)
 
 
-def test_authorization_request_made_before_the_client_had_the_profile_fapi2_is_refused(causeway: Causeway) -> None:
+def test_an_authorization_request_made_before_the_client_had_the_profile_fapi2_is_refused(causeway: Causeway) -> None:
     """The request was neither pushed nor protected by a code challenge."""
     url = causeway.tpp.authorize(2)["redirect_url"]
     secure(causeway, KeyHolder(), security_profile="fapi2")
@@ -355,7 +355,7 @@ def test_authorization_request_made_before_the_client_had_the_profile_fapi2_is_r
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(url)).status == 400
 
 
-def test_a_code_issued_before_the_profile_was_set_without_a_code_challenge_is_refused(
+def test_a_code_issued_before_the_client_had_the_profile_needs_a_code_challenge(
     causeway: Causeway, lines: Lines
 ) -> None:
     code, holder = causeway.psu.approve(2).query["code"], KeyHolder()

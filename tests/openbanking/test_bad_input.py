@@ -154,7 +154,7 @@ def test_a_rejected_bank_revocation_with_random_input_does_not_end_the_consent(
 @VERSIONS
 @costly
 @given(data=st.data())
-def test_consent_status_with_random_input_returns_a_documented_response(
+def test_a_consent_status_with_random_input_returns_a_documented_response(
     causeway: Causeway, version: int, data: st.DataObject
 ) -> None:
     causeway.forget_journeys()

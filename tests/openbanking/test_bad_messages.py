@@ -55,7 +55,7 @@ def test_a_status_report_with_random_input_returns_a_documented_response(
 
 @short
 @given(data=st.data())
-def test_daily_performance_with_random_input_returns_a_documented_response(relay: Relay, data: st.DataObject) -> None:
+def test_a_daily_performance_with_random_input_returns_a_documented_response(relay: Relay, data: st.DataObject) -> None:
     body = data.draw(near({"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration": 30_000}))
 
     documented(relay.causeway.banks[2].call("/daily_performance", body), 2)
@@ -91,7 +91,9 @@ def test_a_read_with_random_input_reaches_the_bank_only_when_valid(relay: Relay,
 @pytest.mark.parametrize("row", ROWS, ids=str)
 @short
 @given(data=st.data())
-def test_a_call_with_a_random_bank_response_returns_200_or_502(relay: Relay, row: Row, data: st.DataObject) -> None:
+def test_a_call_with_a_random_bank_response_returns_200_if_it_is_valid_and_otherwise_502(
+    relay: Relay, row: Row, data: st.DataObject
+) -> None:
     given = data.draw(st.one_of(near(row.answer), near_within(row.answer)))
 
     answer = relay.call(

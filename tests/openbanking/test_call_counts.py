@@ -29,7 +29,7 @@ def warm(causeway: Causeway) -> Causeway:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.scope and not row.is_payment], ids=str)
-def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> None:
+def test_a_relayed_read_makes_one_batch_get_item_call(warm: Causeway, row: Row) -> None:
     relay = Relay(warm)
     relay.bearer(row.version)
 
@@ -40,14 +40,14 @@ def test_a_relayed_read_takes_one_batch_get_item(warm: Causeway, row: Row) -> No
 
 
 @VERSIONS
-def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
+def test_authorize_makes_two_storage_round_trips(warm: Causeway, version: int) -> None:
     with record_calls(warm) as calls:
         warm.tpp.authorize(version)
 
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> None:
+def test_the_oauth_authorize_endpoint_makes_two_storage_round_trips(warm: Causeway) -> None:
     query = {
         "response_type": "code",
         "client_id": warm.tpp.client_id,
@@ -64,7 +64,7 @@ def test_the_oauth_authorize_endpoint_takes_two_round_trips(warm: Causeway) -> N
 
 
 @VERSIONS
-def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) -> None:
+def test_init_authorization_makes_two_storage_round_trips(warm: Causeway, version: int) -> None:
     url = warm.tpp.authorize(version)["redirect_url"]
 
     with record_calls(warm) as calls:
@@ -75,7 +75,7 @@ def test_init_authorization_takes_two_round_trips(warm: Causeway, version: int) 
 
 
 @VERSIONS
-def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) -> None:
+def test_saving_a_consent_makes_two_storage_round_trips(warm: Causeway, version: int) -> None:
     url = warm.tpp.authorize(version)["redirect_url"]
 
     with record_calls(warm) as calls:
@@ -85,7 +85,7 @@ def test_saving_a_consent_takes_two_round_trips(warm: Causeway, version: int) ->
 
 
 @VERSIONS
-def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -> None:
+def test_exchanging_a_code_makes_two_storage_round_trips(warm: Causeway, version: int) -> None:
     code = warm.psu.approve(version).query["code"]
 
     with record_calls(warm) as calls:
@@ -94,7 +94,7 @@ def test_exchanging_a_code_takes_two_round_trips(warm: Causeway, version: int) -
     assert calls == ["BatchGetItem", "TransactWriteItems"]
 
 
-def test_a_refresh_takes_two_round_trips_and_a_retried_refresh_takes_one_round_trip(warm: Causeway) -> None:
+def test_a_refresh_makes_two_round_trips_and_a_retried_refresh_makes_one_round_trip(warm: Causeway) -> None:
     refresh = {"refresh_token": warm.tpp.tokens(1)["refresh_token"]}
 
     with record_calls(warm) as calls:
@@ -107,7 +107,9 @@ def test_a_refresh_takes_two_round_trips_and_a_retried_refresh_takes_one_round_t
 
 
 @VERSIONS
-def test_a_revocation_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm: Causeway, version: int) -> None:
+def test_a_revocation_makes_two_storage_round_trips_for_a_tpp_and_three_for_a_bank(
+    warm: Causeway, version: int
+) -> None:
     token = warm.tpp.tokens(version)["access_token"]
     consented = warm.psu.approve(version)
     name = "access_token" if version == 1 else "accessToken"
@@ -122,7 +124,7 @@ def test_a_revocation_takes_two_round_trips_for_a_tpp_and_three_for_a_bank(warm:
 
 
 @pytest.mark.parametrize("path", ["/tpp/consent", "/tpp/banks", "/tpp/banks/ALPHGB21", "/tpp/scope?bic=ALPHGB21"])
-def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: str) -> None:
+def test_a_tpp_call_without_a_bank_request_makes_one_read(warm: Causeway, path: str) -> None:
     bearer = warm.tpp.tokens(1)["access_token"]
 
     with record_calls(warm) as calls:
@@ -132,7 +134,9 @@ def test_a_tpp_call_without_a_bank_request_takes_one_read(warm: Causeway, path: 
 
 
 @pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
-def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_takes_two(warm: Causeway, query: str) -> None:
+def test_a_page_of_consents_makes_three_storage_round_trips_and_an_empty_page_makes_two(
+    warm: Causeway, query: str
+) -> None:
     with record_calls(warm) as calls:
         assert warm.tpp.call("GET", f"/tpp/consents{query}").body["consents"] == []
     assert calls == ["BatchGetItem", "Query"]
@@ -144,7 +148,7 @@ def test_a_page_of_consents_takes_three_round_trips_and_an_empty_page_takes_two(
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
 
 
-def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway) -> None:
+def test_a_page_of_events_makes_one_read_and_one_query_per_shard(warm: Causeway) -> None:
     poller = warm.tpp.poll_events()
     for _ in range(3):
         with record_calls(warm) as calls:
@@ -153,7 +157,7 @@ def test_a_page_of_events_takes_one_read_and_one_query_per_shard(warm: Causeway)
         warm.tpp.send_test_event()
 
 
-def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
+def test_recording_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causeway) -> None:
     def revoke() -> list[str]:
         token = warm.tpp.tokens(1)["access_token"]
         with record_transactions(warm) as seen:
@@ -169,7 +173,7 @@ def test_an_event_for_polling_adds_one_operation_to_the_transaction(warm: Causew
 
 
 @VERSIONS
-def test_consent_status_takes_one_read(warm: Causeway, version: int) -> None:
+def test_a_consent_status_query_makes_one_storage_read(warm: Causeway, version: int) -> None:
     consented = warm.psu.approve(version)
 
     with record_calls(warm) as calls:
@@ -212,7 +216,7 @@ EVERY_READ = pytest.mark.parametrize(
 
 
 @EVERY_READ
-def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_additional_round_trip(
+def test_an_unattended_read_at_a_bank_with_a_limit_makes_one_additional_storage_round_trip(
     warm: Causeway, version: int, call: str, query: dict[str, Any]
 ) -> None:
     limit_reads(warm, version, 2)
@@ -229,7 +233,7 @@ def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_additional_round_tr
         assert calls == expected
 
 
-def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Causeway) -> None:
+def test_the_next_page_of_a_limited_read_makes_no_further_storage_round_trip(warm: Causeway) -> None:
     limit_reads(warm)
     aisp = Aisp(warm, 2)
 
@@ -239,7 +243,7 @@ def test_the_next_page_of_a_limited_read_takes_no_further_round_trip(warm: Cause
     assert calls == ["BatchGetItem"]
 
 
-def test_a_failed_limited_read_takes_three_round_trips_or_one_with_an_open_circuit(warm: Causeway) -> None:
+def test_a_failed_limited_read_makes_three_round_trips_or_one_if_the_circuit_is_open(warm: Causeway) -> None:
     limit_reads(warm)
     aisp = Aisp(warm, 2)
     aisp.bank_answers(NotReached("no connection"), "/v2_accounts")
@@ -265,7 +269,7 @@ BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 @pytest.mark.parametrize("key", ["key-1", None])
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 @IDS
-def test_a_payment_takes_three_round_trips(
+def test_a_payment_makes_three_storage_round_trips(
     warm: Causeway, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
 ) -> None:
     pisp = Pisp(warm, version, kind, consent_type)
@@ -280,7 +284,7 @@ def test_a_payment_takes_three_round_trips(
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
 @IDS
-def test_a_direct_payment_takes_three_round_trips(
+def test_a_direct_payment_makes_three_storage_round_trips(
     warm: Causeway, version: int, key: str | None, request_id: str | None
 ) -> None:
     pisp = Pisp(warm, version, "direct")
@@ -293,7 +297,7 @@ def test_a_direct_payment_takes_three_round_trips(
 
 
 @VERSIONS
-def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Causeway, version: int) -> None:
+def test_a_retry_with_the_same_request_id_makes_two_further_storage_round_trips(warm: Causeway, version: int) -> None:
     pisp = Pisp.with_request_id(warm, version)
     pisp.pay()
 
@@ -305,7 +309,7 @@ def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(warm: Ca
 
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
+def test_an_order_with_the_request_id_of_another_order_makes_two_storage_round_trips(
     warm: Causeway, version: int, key: str | None
 ) -> None:
     pisp, other = Pisp(warm, version, consent_type="one_time"), Pisp(warm, version, "direct")
@@ -320,7 +324,7 @@ def test_an_order_with_the_request_id_of_another_order_takes_two_round_trips(
 
 @VERSIONS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_a_payment_retry_with_its_idempotency_key_takes_one_read(
+def test_a_payment_retry_with_its_idempotency_key_makes_one_read(
     warm: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(warm, version, consent_type=consent_type)
@@ -335,7 +339,7 @@ def test_a_payment_retry_with_its_idempotency_key_takes_one_read(
 @VERSIONS
 @pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
 @IDS
-def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_claim(
+def test_a_failed_payment_makes_three_storage_round_trips_including_the_release_of_its_claim(
     warm: Causeway, version: int, failure: OutboundError, request_id: str | None
 ) -> None:
     pisp = Pisp(warm, version, consent_type="one_time")
@@ -350,7 +354,7 @@ def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_c
 
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
-def test_payment_status_takes_one_read(warm: Causeway, version: int, kind: str) -> None:
+def test_a_payment_status_query_makes_one_storage_read(warm: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(warm, version, kind)
     pisp.pay()
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
@@ -363,7 +367,7 @@ def test_payment_status_takes_one_read(warm: Causeway, version: int, kind: str) 
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str) -> None:
+def test_a_payment_status_query_by_request_id_makes_two_storage_reads(warm: Causeway, kind: str) -> None:
     pisp = Pisp(warm, 1, kind)
     pisp.request_id = pisp.pay().headers["x-request-id"]
 
@@ -374,7 +378,9 @@ def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, kind: str)
 
 
 @VERSIONS
-def test_a_status_report_takes_three_round_trips_or_two_without_a_status_change(warm: Causeway, version: int) -> None:
+def test_a_status_report_makes_three_storage_round_trips_or_two_without_a_status_change(
+    warm: Causeway, version: int
+) -> None:
     pisp, request_id = Pisp(warm, version, "direct"), str(uuid.uuid4())
     final, other = (4, 2) if version == 1 else ("ACSC", "RJCT")
     seen = []
@@ -399,7 +405,7 @@ def test_a_status_report_takes_three_round_trips_or_two_without_a_status_change(
     assert seen[3] == ["BatchGetItem"]
 
 
-def test_daily_performance_takes_two_round_trips(warm: Causeway) -> None:
+def test_a_daily_performance_report_makes_two_storage_round_trips(warm: Causeway) -> None:
     with record_calls(warm) as calls:
         assert warm.banks[2].call("/daily_performance", {"date": "2026-03-01", "consentDuration": "1200"}).status == 200
 
@@ -416,7 +422,7 @@ They read the record with its body, write the claim, read the data that the send
 """
 
 
-def test_recording_an_event_takes_no_further_round_trip(warm: Causeway) -> None:
+def test_recording_an_event_makes_no_further_storage_round_trip(warm: Causeway) -> None:
     warm.tpp.set_events_url()
     url = warm.tpp.authorize(1)["redirect_url"]
     seen = []
@@ -446,7 +452,7 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_a_deferred_payment_takes_two_round_trips_and_a_retry_takes_one_round_trip(
+def test_a_deferred_payment_makes_two_round_trips_and_a_retry_makes_one_round_trip(
     warm: Causeway, version: int, kind: str, key: str | None
 ) -> None:
     pisp = Pisp(warm, version, kind, "one_time")
@@ -462,7 +468,7 @@ def test_a_deferred_payment_takes_two_round_trips_and_a_retry_takes_one_round_tr
         assert calls == ["BatchGetItem"]
 
 
-def test_polling_a_deferred_request_takes_one_read_and_a_second_read_if_a_response_exists(warm: Causeway) -> None:
+def test_polling_a_deferred_request_makes_one_read_and_a_second_read_if_a_response_exists(warm: Causeway) -> None:
     row, relay = BY_WEBHOOK["/accounts"], Relay(warm)
     bearer = relay.bearer(1)
     request_id = relay.call(row, headers=LATER).body["request_id"]
@@ -478,7 +484,9 @@ def test_polling_a_deferred_request_takes_one_read_and_a_second_read_if_a_respon
 
 
 @pytest.mark.parametrize("kind", ["revoke_token", "event", "relay", "payment"])
-def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender(warm: Causeway, kind: str) -> None:
+def test_a_delivery_attempt_makes_three_storage_round_trips_plus_the_reads_of_its_sender(
+    warm: Causeway, kind: str
+) -> None:
     pisp, row = Pisp(warm, 1, consent_type="one_time"), BY_WEBHOOK["/accounts"]
     pisp.headers = LATER
     pisp.bank.answers |= {"/accounts": lambda sent: row.answer, "/revoke_token": lambda sent: {"status": "success"}}
@@ -500,7 +508,7 @@ def test_a_delivery_attempt_takes_three_round_trips_plus_the_reads_of_its_sender
     assert calls == ATTEMPT
 
 
-def test_a_repeated_queue_message_takes_one_read(warm: Causeway) -> None:
+def test_a_repeated_queue_message_makes_one_read(warm: Causeway) -> None:
     warm.tpp.set_events_url()
     delivery_id = warm.hub.openbanking.tpp_events.send_test(warm.tpp.client)
     warm.hub.delivery.worker.attempt(delivery_id)
@@ -521,7 +529,7 @@ def holder(warm: Causeway) -> KeyHolder:
     return made
 
 
-def test_a_call_with_a_bound_token_takes_one_additional_round_trip(warm: Causeway, holder: KeyHolder) -> None:
+def test_a_call_with_a_bound_token_makes_one_additional_storage_round_trip(warm: Causeway, holder: KeyHolder) -> None:
     token = holder.tokens(warm)["access_token"]
 
     with record_calls(warm) as calls:
@@ -530,7 +538,7 @@ def test_a_call_with_a_bound_token_takes_one_additional_round_trip(warm: Causewa
     assert calls == ["BatchGetItem", "PutItem"]
 
 
-def test_pushing_an_authorization_request_takes_three_round_trips(warm: Causeway, holder: KeyHolder) -> None:
+def test_pushing_an_authorization_request_makes_three_storage_round_trips(warm: Causeway, holder: KeyHolder) -> None:
     with record_calls(warm) as calls:
         request_uri = holder.push(warm).body["request_uri"]
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
@@ -545,7 +553,7 @@ def test_pushing_an_authorization_request_takes_three_round_trips(warm: Causeway
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, holder: KeyHolder) -> None:
+def test_an_assertion_and_a_proof_are_recorded_as_used_in_one_transaction(warm: Causeway, holder: KeyHolder) -> None:
     code = holder.code(warm)
 
     with record_calls(warm) as calls:
@@ -557,7 +565,7 @@ def test_an_assertion_and_a_proof_are_spent_in_one_transaction(warm: Causeway, h
     assert calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
-def test_introspection_takes_one_round_trip(warm: Causeway) -> None:
+def test_introspection_makes_one_storage_round_trip(warm: Causeway) -> None:
     token = warm.tpp.tokens(2)["access_token"]
 
     with record_calls(warm) as calls:

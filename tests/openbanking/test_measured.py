@@ -62,7 +62,7 @@ def test_measuring_a_webhook_without_a_service_raises_lookup_error() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
-def test_an_answered_call_counts_once_for_its_service(causeway: Causeway, row: Any) -> None:
+def test_an_answered_call_is_counted_once_for_its_service(causeway: Causeway, row: Any) -> None:
     relay = Relay(causeway)
     relay.call(row)
 

@@ -87,7 +87,7 @@ class Contest:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_tpp(
+def test_of_parallel_orders_of_two_tpps_with_one_request_id_only_one_reaches_the_bank(
     causeway: Causeway, version: int
 ) -> None:
     contest, request_id = Contest(causeway, version, "reusable"), str(uuid.uuid4())
@@ -109,7 +109,7 @@ def test_parallel_orders_of_two_tpps_with_one_request_id_reach_the_bank_for_one_
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_50_parallel_orders_with_one_request_id_spend_only_one_consent(causeway: Causeway, version: int) -> None:
+def test_50_parallel_orders_with_one_request_id_use_only_one_consent(causeway: Causeway, version: int) -> None:
     contest = Contest(causeway, version, "one_time")
 
     answers = contest.pay(str(uuid.uuid4()))
@@ -120,7 +120,7 @@ def test_50_parallel_orders_with_one_request_id_spend_only_one_consent(causeway:
     assert contest.spent() == 1
 
 
-def test_50_orders_that_were_never_sent_release_their_request_id(causeway: Causeway) -> None:
+def test_50_orders_with_one_request_id_that_were_never_sent_release_the_request_id(causeway: Causeway) -> None:
     contest, request_id = Contest(causeway, 1, "reusable"), str(uuid.uuid4())
     contest.bank.answers[WEBHOOK[1]] = lambda sent: NotReached("no connection")
     contest.pay(request_id)

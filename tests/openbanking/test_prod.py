@@ -43,7 +43,7 @@ def authorize(causeway: Causeway, version: int, **members: Any) -> Any:
 
 
 @VERSIONS
-def test_pkce_is_mandatory(prod: Causeway, version: int) -> None:
+def test_an_authorization_request_without_pkce_is_refused_in_production(prod: Causeway, version: int) -> None:
     without = authorize(prod, version)
 
     assert (without.status, without.body["code"]) == (400, "FORMAT_ERROR")

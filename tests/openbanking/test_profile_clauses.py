@@ -68,7 +68,7 @@ def test_a_pushed_request_requires_the_response_type_code(
 
 
 @pytest.mark.parametrize("wrong", [{"code_verifier": None}, {"code_verifier": VERIFIER[::-1]}, {"redirect_uri": None}])
-def test_redeeming_a_code_requires_the_code_verifier_and_the_redirect_uri(
+def test_exchanging_a_code_requires_the_code_verifier_and_the_redirect_uri(
     causeway: Causeway, holder: KeyHolder, wrong: dict[str, Any]
 ) -> None:
     code = holder.code(causeway)
@@ -131,7 +131,7 @@ def test_the_key_set_contains_each_kid_once_and_no_links_to_keys(causeway: Cause
     assert all(key.keys() <= {"kty", "use", "alg", "kid", "n", "e"} for key in keys)
 
 
-def test_verification_tries_every_key_with_the_same_kid(causeway: Causeway) -> None:
+def test_signature_verification_tries_every_key_with_the_same_key_id(causeway: Causeway) -> None:
     first, second = KeyHolder("ES256"), KeyHolder("EdDSA")
     keys = [*first.jwks["keys"], *second.jwks["keys"]]
     secure(causeway, first, security_profile="fapi2", jwks={"keys": keys})

@@ -73,7 +73,7 @@ def test_an_event_answered_after_the_deadline_is_recorded_and_not_sent_again(
     assert len(causeway.receiver.received) == 1
 
 
-def test_a_slow_call_releases_its_slot_after_the_deadline(
+def test_a_slow_call_releases_its_slot_for_slow_calls_even_after_the_deadline(
     causeway: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]

@@ -136,7 +136,7 @@ def test_a_refresh_succeeds_when_the_storage_response_is_lost(causeway: Causeway
     assert tpp.read(causeway, answer.body["access_token"]).status == 200
 
 
-def test_authorization_redirects_with_303_and_contains_the_issuer(causeway: Causeway, tpp: KeyHolder) -> None:
+def test_an_authorization_redirects_with_303_and_contains_the_issuer(causeway: Causeway, tpp: KeyHolder) -> None:
     opened = open_pushed(causeway, tpp.push(causeway).body["request_uri"])
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(opened.headers["location"]))
 

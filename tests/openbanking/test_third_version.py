@@ -274,7 +274,7 @@ def test_the_error_message_of_a_version_3_bank_is_returned_to_the_tpp(bank: Thir
     assert answer.body["additionalErrors"][0]["details"] == "CLOSED: We are closed today"
 
 
-def test_a_payment_of_version_3_is_sent_reported_and_queried(bank: ThirdBank) -> None:
+def test_a_payment_of_version_3_can_be_sent_reported_and_queried(bank: ThirdBank) -> None:
     bearer = bank.bearer("payments.single")
     events_secret = bank.causeway.tpp.set_events_url()
 
@@ -304,7 +304,7 @@ def test_a_revocation_by_a_version_3_bank_ends_the_consent(bank: ThirdBank) -> N
     assert bank.causeway.tpp.call("GET", "/tpp/consent", bearer=bearer).status == 401
 
 
-def test_version_3_consent_status_uses_the_version_3_member_names(bank: ThirdBank) -> None:
+def test_a_version_3_consent_status_uses_the_version_3_member_names(bank: ThirdBank) -> None:
     token = bank.approve("accounts").body["AccessToken"]
     consent_id = token.partition(".")[0]
 

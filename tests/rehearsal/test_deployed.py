@@ -85,7 +85,7 @@ def test_each_queue_has_one_consumer_with_limited_concurrency(deployed: Project)
     assert len(found) == len(STAGES)
 
 
-def test_deployed_rules_are_exactly_the_schedules_and_can_invoke_their_functions(deployed: Project) -> None:
+def test_the_deployed_rules_match_the_schedules_and_can_invoke_their_functions(deployed: Project) -> None:
     expected = {
         f"causeway-{stage}-{name}-event": (account.arn(f"causeway-{stage}-{name}"), expression)
         for stage in STAGES

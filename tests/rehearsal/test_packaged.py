@@ -229,7 +229,9 @@ def test_the_layer_has_exactly_the_locked_distributions_of_the_functions(package
 @pytest.mark.parametrize(
     ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", f"python/lib/python{runtime.PYTHON}/")]
 )
-def test_every_packaged_module_has_a_compiled_file_with_unchecked_hash(packaged: Path, name: str, folder: str) -> None:
+def test_every_packaged_module_has_a_compiled_file_with_an_unchecked_hash(
+    packaged: Path, name: str, folder: str
+) -> None:
     with zipfile.ZipFile(packaged / "prod" / name) as file:
         names = set(file.namelist())
         modules = {each for each in names if each.endswith(".py")}
@@ -241,7 +243,7 @@ def test_every_packaged_module_has_a_compiled_file_with_unchecked_hash(packaged:
     assert all(each.startswith(folder) for each in names)
 
 
-def test_layers_of_both_stages_and_a_second_build_are_identical(packaged: Path, tmp_path: Path) -> None:
+def test_the_layers_of_different_stages_and_of_a_second_build_are_identical(packaged: Path, tmp_path: Path) -> None:
     again = tmp_path / "layer.zip"
     layer.build(ROOT, "arm64", again)
 

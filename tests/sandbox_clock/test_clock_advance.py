@@ -70,7 +70,9 @@ def test_a_clock_advance_adds_exactly_the_requested_seconds(clock: MovedClock, o
     assert offset.read() == 90_061
 
 
-def test_a_clock_advance_runs_work_in_the_hour_in_which_the_work_is_due(clock: MovedClock, offset: ClockOffset) -> None:
+def test_a_clock_advance_runs_scheduled_work_in_the_hour_in_which_the_work_is_due(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
     diary = Diary(clock, 10, HOUR + 1, 5 * HOUR, 30 * HOUR)
     advance(clock, offset, diary).advance(DAY)
 
@@ -192,7 +194,7 @@ def test_a_concurrent_clock_advance_raises_clock_busy(clock: MovedClock, offset:
     assert not mover.is_stopped
 
 
-def test_a_failed_clock_advance_logs_the_reached_offset(
+def test_a_failed_clock_advance_logs_the_offset_that_was_reached(
     causeway: Causeway, clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
@@ -229,7 +231,7 @@ def test_a_clock_advance_that_fails_to_start_does_not_block_the_next_clock_advan
     assert mover.advance(DAY).offset_seconds == DAY
 
 
-def test_a_clock_advance_raises_clock_busy_after_another_clock_advance_takes_over(
+def test_a_clock_advance_that_is_replaced_by_another_clock_advance_raises_clock_busy(
     clock: MovedClock, offset: ClockOffset
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)

@@ -56,7 +56,7 @@ def deliveries(causeway: Causeway) -> list[Delivery]:
     return causeway.recorded("revoke_token")
 
 
-def test_a_one_day_clock_advance_starts_each_delivery_once_without_calls_on_open_circuits(
+def test_a_clock_advance_of_one_day_starts_each_delivery_once_and_calls_no_paused_bank(
     workers: Workers, operator: Operator
 ) -> None:
     operator.move("P1D")

@@ -58,7 +58,7 @@ def test_an_authorization_contains_bank_scopes_and_state() -> None:
     assert hub.header("X-Api-Key") == ["client-1"]
 
 
-def test_authorization_sends_a_code_challenge_and_redemption_sends_the_code_verifier() -> None:
+def test_an_authorization_sends_a_code_challenge_and_the_code_exchange_sends_the_verifier() -> None:
     verifier = new_code_verifier()
     hub = ScriptedHub(answer(body=ASKED), token_answer())
     tpp = hub.tpp()
@@ -88,7 +88,7 @@ def test_an_authorization_without_a_custom_state_or_after_a_refused_connection_i
     assert hub.tpp().authorize(bic="DEMODEF1", scopes=["accounts"], state=state).state == "visit-1"
 
 
-def test_a_redeemed_code_returns_a_consent_that_uses_the_new_tokens() -> None:
+def test_exchanging_a_code_returns_a_consent_that_uses_the_new_tokens() -> None:
     hub = ScriptedHub(token_answer(number=7), answer(body={"accounts": []}))
 
     consent = hub.tpp().redeem("c1", redirect_uri="https://tpp.example.com/callback")
@@ -111,7 +111,7 @@ def test_a_rejected_authorization_code_raises_authorization_ended() -> None:
         hub.tpp().redeem("c1")
 
 
-def test_a_valid_callback_is_redeemed() -> None:
+def test_the_code_of_a_valid_callback_is_exchanged_for_tokens() -> None:
     hub = ScriptedHub(answer(body=METADATA), token_answer())
 
     assert hub.tpp().redeem_callback(CALLBACK, state="visit-1").consent_id == "consent-1"
@@ -268,7 +268,7 @@ def test_no_repr_contains_a_secret() -> None:
         assert secret not in shown
 
 
-def test_an_asynchronous_client_redeems_a_callback() -> None:
+def test_an_asynchronous_client_exchanges_the_code_of_a_callback_for_tokens() -> None:
     hub = ScriptedHub(answer(body=METADATA), token_answer())
 
     async def run() -> str:

@@ -149,7 +149,7 @@ def exported() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("one", "other"), [(Tpp, AsyncTpp), (Consent, AsyncConsent)])
-def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, other: type) -> None:
+def test_the_synchronous_and_asynchronous_clients_have_the_same_methods_and_parameters(one: type, other: type) -> None:
     def signatures(kind: type) -> dict[str, list[str]]:
         found = {name: member for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")}
         names = {"aclose": "close"}

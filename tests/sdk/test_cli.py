@@ -93,7 +93,7 @@ def options(hub: Hub, *more: str) -> list[str]:
     return ["listen", "--base-url", hub.url, "--client-id", "client-1", "--forward-to", f"{hub.url}/events", *more]
 
 
-def test_version_option_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_option_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
 
@@ -101,7 +101,9 @@ def test_version_option_prints_the_version(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["listen"], ["listen", "--forward-to"], ["speak"]])
-def test_invalid_command_options_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_with_invalid_options_exits_with_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
 
@@ -139,7 +141,7 @@ def test_an_invalid_receiver_address_is_reported(
     assert capsys.readouterr().err == "causeway: --forward-to must be an http or https address, not '9701'\n"
 
 
-def test_rejected_credentials_exit_with_1_and_one_line(
+def test_the_command_prints_one_line_and_exits_with_code_1_if_credentials_are_rejected(
     hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     hub.status = 401
@@ -155,7 +157,7 @@ def test_rejected_credentials_exit_with_1_and_one_line(
     assert "secret-1" not in shown.out + shown.err
 
 
-def test_resend_forwards_a_stored_event_and_authenticates_by_assertion(
+def test_the_resend_command_authenticates_by_assertion_and_forwards_a_stored_event(
     hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     key = PrivateKeyJwt.generate()
@@ -174,7 +176,7 @@ def test_resend_forwards_a_stored_event_and_authenticates_by_assertion(
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
 
 
-def test_an_interrupted_resend_exits_with_1(
+def test_an_interrupted_resend_command_exits_with_code_1(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(*_: object) -> bool:
@@ -195,7 +197,9 @@ def test_an_empty_secret_file_is_reported(hub: Hub, tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_prints_one_line_and_exits_with_0(hub: Hub, tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupted_listen_command_prints_one_line_and_exits_with_code_0(
+    hub: Hub, tmp_path: Path, number: signal.Signals
+) -> None:
     receiver = ["--forward-to", f"{hub.url}/events", "--types", "t*,consent.authorized"]
     environ = {
         **os.environ,
@@ -227,7 +231,7 @@ def test_control_characters_in_printed_lines_are_replaced() -> None:
     assert cli.printable("a\x1b[2Jb\r\nc\x9bd ü") == "a?[2Jb??c?d ü"
 
 
-def test_a_closed_output_exits_with_1_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
+def test_a_command_whose_output_is_closed_exits_with_code_1_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(SDK_SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
     command = [sys.executable, "-m", "causeway", *options(hub, "--state", str(tmp_path / "state.json"))]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

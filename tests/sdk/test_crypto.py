@@ -178,7 +178,7 @@ def test_a_json_web_key_is_loaded_with_its_kid(algorithm: Algorithm) -> None:
     assert PrivateKeyJwt(members, kid="key-8").jwks["keys"][0]["kid"] == "key-8"
 
 
-def test_an_ed25519_key_accepts_both_names_of_its_algorithm() -> None:
+def test_an_ed25519_key_can_be_used_with_each_name_of_its_algorithm() -> None:
     assert PrivateKeyJwt(private_jwk("EdDSA", alg="Ed25519")).algorithm == "EdDSA"
 
 

@@ -73,7 +73,7 @@ def test_the_installed_package_works_outside_the_repository(built: Built) -> Non
     assert not {str(SDK_SOURCE), str(SDK), str(SDK.parent)} & set(path)
 
 
-def test_importing_client_and_messages_requires_only_the_standard_library(built: Built) -> None:
+def test_importing_the_client_and_the_messages_requires_only_the_standard_library(built: Built) -> None:
     program = "from causeway.tpp import *; from causeway.bank import AccountV1, Refused; print(Tpp, AccountV1)"
 
     assert "causeway.tpp._generated.sync.client.Tpp" in run(built, "-c", program)

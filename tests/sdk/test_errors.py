@@ -95,5 +95,5 @@ def test_an_order_without_a_payment_is_final_if_the_bank_did_not_accept_the_orde
     assert not is_paid(found)
 
 
-def test_an_error_without_a_code_has_advice_to_check_the_address() -> None:
+def test_the_advice_for_an_error_without_a_code_is_to_check_the_address() -> None:
     assert "hub's address" in ApiError(404).advice

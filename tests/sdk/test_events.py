@@ -43,7 +43,7 @@ def test_an_event_of_the_hub_is_verified_and_parsed() -> None:
     assert received.event.data.message == "Ün test"
 
 
-def test_one_valid_signature_of_several_and_one_matching_secret_of_several_are_sufficient() -> None:
+def test_an_event_is_valid_if_one_of_its_signatures_matches_one_of_several_secrets() -> None:
     rotated = headers()
     rotated["Webhook-Signature"] = f"v1,AAAA v2,x {rotated['Webhook-Signature']}"
 

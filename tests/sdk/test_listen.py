@@ -198,7 +198,7 @@ def test_a_failed_event_is_not_forwarded_again_automatically(listening: Listenin
     assert listening.receiver.ids == ids(1, 1, 1, 1)
 
 
-def test_retry_after_of_the_receiver_extends_a_wait_to_at_most_twice_its_length(
+def test_the_retry_after_header_of_the_receiver_extends_a_wait_to_at_most_twice_its_length(
     listening: Listening, clock: Clock
 ) -> None:
     listening.receiver.answers = [
@@ -304,7 +304,9 @@ def test_an_unreachable_hub_prints_one_line_and_is_retried(
     assert clock.slept[:7] == [*AWAY_WAITS, AWAY_WAITS[-1], AWAY_WAITS[-1]]
 
 
-def test_retry_after_of_the_hub_extends_the_wait_before_the_next_poll(listening: Listening, clock: Clock) -> None:
+def test_the_retry_after_header_of_the_hub_extends_the_wait_before_the_next_poll(
+    listening: Listening, clock: Clock
+) -> None:
     listening.log.answers = [failure(429, "ACCESS_EXCEEDED", "too many calls", retry_after=60)]
 
     listening.run()
@@ -312,7 +314,7 @@ def test_retry_after_of_the_hub_extends_the_wait_before_the_next_poll(listening:
     assert clock.slept[0] == 60
 
 
-def test_wrong_credentials_end_the_run_of_listen(listening: Listening) -> None:
+def test_wrong_credentials_end_the_listen_command(listening: Listening) -> None:
     listening.log.answers = [failure(401, "WRONG_CREDENTIALS", "the client secret is wrong")]
 
     with pytest.raises(ApiError, match="the client secret is wrong"):
@@ -377,7 +379,7 @@ def test_a_second_interrupt_ends_the_run_without_waiting(listening: Listening) -
     assert listening.receiver.ids == ids(1, *range(1, 8))
 
 
-def test_an_interrupt_ends_a_wait_immediately(
+def test_an_interrupt_ends_a_wait_of_the_listen_command_immediately(
     listening: Listening, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from causeway import _waiting

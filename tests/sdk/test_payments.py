@@ -136,7 +136,7 @@ def test_a_rejected_order_after_a_lost_response_raises_api_error() -> None:
     assert not isinstance(caught.value, OutcomeUnknown)
 
 
-def test_a_payment_in_progress_is_awaited(clock: Clock) -> None:
+def test_the_sdk_waits_for_the_outcome_of_a_payment_in_progress(clock: Clock) -> None:
     running = [failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(25)]
     hub = ScriptedHub(httpx.ReadTimeout("silence"), *running, answer(body=INITIATED))
 
@@ -252,7 +252,7 @@ def test_a_binary_float_is_rejected_before_the_request() -> None:
         hub.tpp().consent(tokens()).pay(order(amount=12.5))
 
 
-def test_an_asynchronous_payment_is_awaited() -> None:
+def test_the_sdk_waits_for_the_outcome_of_an_asynchronous_payment() -> None:
     accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
     waiting = answer(body={"state": "running", "status": None, "body": None})
     done = answer(body={"state": "done", "status": 200, "body": INITIATED})
@@ -314,7 +314,7 @@ def test_a_direct_payment_authenticates_by_the_client_secret() -> None:
     assert hub.json()["amount"] == "1.10"
 
 
-def test_waiting_for_a_payment_retries_temporary_failures_and_raises_refusals() -> None:
+def test_waiting_for_a_payment_retries_after_temporary_failures_and_raises_an_error_if_refused() -> None:
     final = answer(body={"payment_id": "P1", "transaction_status": "ACSC"})
     failures: list[Any] = [
         failure(500, "INTERNAL_SERVER_ERROR"),
@@ -406,7 +406,7 @@ def test_a_refusal_by_the_hub_after_a_lost_response_is_final() -> None:
     assert type(raised.value) is ApiError
 
 
-def test_a_payment_in_progress_is_not_awaited_after_its_idempotency_key_expires(clock: Clock) -> None:
+def test_the_sdk_stops_waiting_for_a_payment_when_its_idempotency_key_expires(clock: Clock) -> None:
     hub = ScriptedHub(failure(409, "HEADERS_ERROR", "still running", retry_after=3600))
 
     with pytest.raises(OutcomeUnknown):

@@ -130,7 +130,7 @@ def test_the_read_timeout_is_configurable_and_the_connect_timeout_is_5_seconds(o
     }
 
 
-def test_retry_after_sets_the_wait_before_a_retry(clock: Clock) -> None:
+def test_the_retry_after_header_determines_the_wait_before_a_retry(clock: Clock) -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
 
     list(hub.tpp().consent(tokens()).accounts())
@@ -138,7 +138,7 @@ def test_retry_after_sets_the_wait_before_a_retry(clock: Clock) -> None:
     assert clock.slept == [12.0]
 
 
-def test_retry_after_may_be_a_date(clock: Clock) -> None:
+def test_the_retry_after_header_may_be_a_date(clock: Clock) -> None:
     moment = format_datetime(utc(START + 7), usegmt=True)
     hub = ScriptedHub(httpx.Response(429, headers={"Retry-After": moment}), answer(body={"accounts": []}))
 
@@ -157,7 +157,7 @@ def test_an_invalid_retry_after_is_ignored(header: str | bytes, clock: Clock) ->
     assert clock.slept == [pytest.approx(0.5, rel=0.2)]
 
 
-def test_retry_after_is_limited_to_366_days() -> None:
+def test_the_wait_that_a_retry_after_header_requests_is_limited_to_366_days() -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "9" * 400}))
 
     with pytest.raises(BankUnavailable) as raised:
@@ -293,7 +293,7 @@ def test_psu_data_are_sent_as_headers() -> None:
     assert hub.header("PSU-IP-Port") == [None]
 
 
-def test_an_asynchronous_read_is_awaited() -> None:
+def test_the_sdk_waits_for_the_outcome_of_an_asynchronous_read() -> None:
     hub = ScriptedHub(
         answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1"),
         answer(body={"state": "queued", "status": None, "body": None}),

@@ -125,7 +125,7 @@ def test_a_token_refresh_is_not_retried_after_a_minute(clock: Clock) -> None:
     assert clock.seconds - START < 60
 
 
-def test_the_next_call_stores_tokens_again_after_a_failed_store() -> None:
+def test_the_next_call_stores_the_tokens_if_they_could_not_be_stored_before() -> None:
     stored: list[Tokens] = []
 
     def store(pair: Tokens) -> None:

@@ -18,7 +18,7 @@ NAMES = pytest.mark.parametrize(("own", "name"), [({}, NAME), ({"User-Agent": "b
 
 
 @NAMES
-def test_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
+def test_a_tpp_call_contains_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"accounts": []}))
     client = httpx.Client(transport=httpx.MockTransport(hub), headers=own)
 
@@ -28,7 +28,7 @@ def test_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], 
 
 
 @NAMES
-def test_asynchronous_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
+def test_an_asynchronous_tpp_call_contains_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"keys": []}))
     client = httpx.AsyncClient(transport=httpx.MockTransport(hub.asynchronously), headers=own)
 
@@ -38,7 +38,7 @@ def test_asynchronous_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dic
 
 
 @NAMES
-def test_calls_of_a_bank_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
+def test_a_bank_call_contains_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
     hub = ScriptedHub(answer(body={"status": "success"}), httpx.Response(200, text=public_pem(KEY)))
     client = httpx.AsyncClient(transport=httpx.MockTransport(hub.asynchronously), headers=own)
     bank = HubClient(BASE, version=2, api_key=API_KEY, private_key=private_pem(KEY), http_client=client)
@@ -49,7 +49,7 @@ def test_calls_of_a_bank_send_the_user_agent_of_the_package(own: dict[str, str],
     assert hub.header("User-Agent") == [name, name]
 
 
-def test_forwarded_events_send_the_user_agent_of_the_command() -> None:
+def test_the_request_of_a_forwarded_event_contains_the_user_agent_of_the_command() -> None:
     receiver = ScriptedHub(httpx.Response(204))
     client = httpx.Client(transport=httpx.MockTransport(receiver))
 

@@ -42,7 +42,7 @@ def with_(source: str) -> Collaborators:
     return Collaborators([*MODULES, Module("chalicelib/cards/flows/one.py", IMPORTS + source)])
 
 
-def test_container_analysis_lists_received_objects_called_classes_and_properties() -> None:
+def test_the_container_analysis_lists_injected_objects_called_classes_and_properties() -> None:
     names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
 
     assert names == {"CardContainer", "Clients", "Clock", "Limits", "Relay", "Settings", "Store"}
@@ -51,7 +51,7 @@ def test_container_analysis_lists_received_objects_called_classes_and_properties
 @pytest.mark.parametrize(
     "fields", ["store: Store", "store: Store\n    clock: Clock | None", "settings: Settings\n    store: 'Store'"]
 )
-def test_a_dataclass_with_only_container_objects_is_counted(fields: str) -> None:
+def test_a_dataclass_whose_fields_are_all_injected_objects_is_counted(fields: str) -> None:
     found = with_(f"@dataclass(frozen=True)\nclass Flow:\n    {fields}")
 
     assert found.dataclasses() == ["chalicelib/cards/flows/one.py:5 Flow"]
@@ -61,7 +61,7 @@ def test_a_dataclass_with_only_container_objects_is_counted(fields: str) -> None
     "fields",
     ["store: Store\n    amount: Money", "store: Store\n    seen: int", "store: Store = None", "pass", "'Nothing.'"],
 )
-def test_a_dataclass_with_other_fields_than_container_objects_is_not_counted(fields: str) -> None:
+def test_a_dataclass_with_a_field_that_is_not_an_injected_object_is_not_counted(fields: str) -> None:
     assert with_(f"@dataclass\nclass Flow:\n    {fields}").dataclasses() == []
 
 
@@ -69,7 +69,7 @@ def test_a_class_without_the_dataclass_decorator_is_not_counted_as_a_dataclass()
     assert with_("class Flow:\n    store: Store").dataclasses() == []
 
 
-def test_a_class_whose_constructor_takes_only_container_objects_is_counted() -> None:
+def test_a_class_whose_constructor_has_only_injected_objects_as_parameters_is_counted() -> None:
     found = with_("class Flow:\n    def __init__(self, store: Store) -> None:\n        self._store = store")
 
     assert found.classes() == ["chalicelib/cards/flows/one.py:4 Flow"]
@@ -85,14 +85,14 @@ def test_a_class_whose_constructor_takes_only_container_objects_is_counted() -> 
         "def use(self, store: Store) -> None: ...",
     ],
 )
-def test_a_class_that_takes_or_stores_objects_outside_the_containers_is_not_counted(init: str) -> None:
+def test_a_class_that_receives_or_stores_objects_that_are_not_injected_is_not_counted(init: str) -> None:
     assert with_(f"class Flow:\n    {init}").classes() == []
 
 
 @pytest.mark.parametrize(
     "body", ["def flow(): ...\n    return flow", "return lambda: store", "return partial(act, store)"]
 )
-def test_a_factory_that_takes_only_container_objects_is_counted(body: str) -> None:
+def test_a_factory_that_has_only_injected_objects_as_parameters_is_counted(body: str) -> None:
     found = with_(f"def new_flow(store: Store):\n    {body}")
 
     assert found.factories() == ["chalicelib/cards/flows/one.py:4 new_flow"]
@@ -103,5 +103,5 @@ def test_a_function_that_does_not_return_a_function_is_not_counted_as_a_factory(
     assert with_(source).factories() == []
 
 
-def test_container_classes_are_not_counted_as_classes_of_container_objects() -> None:
+def test_a_dependency_container_is_not_counted_as_a_class_of_injected_objects() -> None:
     assert Collaborators(MODULES).classes() == []

@@ -30,19 +30,19 @@ def test_statements_are_counted_without_documentation_and_comments(source: str, 
     assert statements([Module("one.py", source), Module("two.py", "")]) == count
 
 
-def test_lines_returns_the_line_count_of_a_module() -> None:
+def test_the_lines_function_returns_the_number_of_lines_of_a_module() -> None:
     modules = [Module("one.py", "a = 1\n\n# two\n"), Module("two.py", "a = 1\n")]
 
     assert [lines(modules, path) for path in ("one.py", "two.py", "three.py")] == [3, 1, 0]
 
 
-def test_a_module_of_401_lines_is_long() -> None:
+def test_a_module_of_401_lines_is_reported_as_long() -> None:
     modules = [Module(f"{count}.py", "a = 1\n" * count) for count in (LONGEST_MODULE, LONGEST_MODULE + 1)]
 
     assert long_modules(modules) == ["401.py 401"]
 
 
-def test_a_function_of_41_statements_is_long() -> None:
+def test_a_function_of_41_statements_is_reported_as_long() -> None:
     fits, long = (function_of(count) for count in (LONGEST_FUNCTION, LONGEST_FUNCTION + 1))
 
     assert long_functions([Module("fits.py", fits), Module("long.py", long)]) == ["long.py:1 act 41"]

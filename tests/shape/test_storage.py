@@ -96,13 +96,13 @@ def test_a_store_error_handler_is_listed_with_file_line_and_errors() -> None:
 
 
 @pytest.mark.parametrize("package", ["foundation", "delivery", "demo_bank"])
-def test_store_error_handlers_of_foundation_delivery_and_demo_bank_are_not_counted(package: str) -> None:
+def test_store_error_handlers_in_foundation_delivery_and_demo_bank_modules_are_not_counted(package: str) -> None:
     module = Module(f"chalicelib/{package}/worker.py", f"{OF_STORE} Busy\ntry: ...\nexcept Busy: ...")
 
     assert store_error_handlers([ERRORS, STORE, module]) == []
 
 
-def test_idempotency_modules_are_found_by_name() -> None:
+def test_a_module_is_identified_as_an_idempotency_module_by_its_name() -> None:
     paths = ["chalicelib/cards/idempotency_keys.py", "chalicelib/idempotency/keys.py"]
 
     assert idempotency_modules([Module(path, "") for path in paths]) == paths[:1]

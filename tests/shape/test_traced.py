@@ -46,7 +46,7 @@ def names() -> dict[str, Callable[[], object]]:
         ("anonymous", (2, 2, 2)),
     ],
 )
-def test_a_trace_counts_files_calls_between_files_and_functions(
+def test_a_trace_counts_the_files_the_functions_and_the_calls_between_files(
     names: dict[str, Callable[[], object]], called: str, counts: tuple[int, int, int]
 ) -> None:
     found = trace(names[called])

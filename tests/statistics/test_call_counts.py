@@ -30,7 +30,7 @@ from tests.statistics.bank_days import histogram
 @pytest.mark.parametrize(
     ("number", "places", "written"), [("0.25", 1, "0.3"), ("0.35", 1, "0.4"), ("7", 2, "7.00"), ("0.0049", 2, "0.00")]
 )
-def test_halves_of_counts_and_durations_are_rounded_up(number: str, places: int, written: str) -> None:
+def test_a_count_or_duration_that_ends_in_one_half_is_rounded_up(number: str, places: int, written: str) -> None:
     assert str(round_half_up(Decimal(number), places)) == written
 
 

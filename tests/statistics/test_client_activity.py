@@ -116,7 +116,7 @@ def test_the_first_call_is_written_immediately_and_later_calls_once_a_minute(ins
     assert sum(jsontext.loads(row["counts"])["calls"] for row in instance.table.of("activity")) == 241
 
 
-def test_a_process_replaces_its_own_rows_and_stores_the_latest_calls_of_a_minute(instance: Instance) -> None:
+def test_a_process_replaces_only_its_own_rows_and_stores_the_latest_calls_of_a_minute(instance: Instance) -> None:
     for number in range(PER_MINUTE + 5):
         instance.call(200 + number)
     instance.write()
@@ -204,7 +204,9 @@ def test_the_documented_storage_costs_match_the_sizes_of_the_activity_rows() -> 
     assert ROWS_READ * sum(len(str(value)) for value in most.values()) / 4096 < 60
 
 
-def test_activity_sums_the_rows_of_all_processes_and_unwritten_counts_of_the_own_process(instance: Instance) -> None:
+def test_activity_adds_the_stored_rows_of_all_processes_and_the_unwritten_counts_of_this_one(
+    instance: Instance,
+) -> None:
     other = instance.another()
     other.call(500)
     other.call(400)
@@ -242,7 +244,7 @@ def test_activity_lists_the_newest_call_first(instance: Instance) -> None:
     assert [call.status for call in instance.read_activity().calls] == [204, 201, 200]
 
 
-def test_activity_of_several_clients_takes_two_queries_per_client(instance: Instance) -> None:
+def test_activity_of_several_clients_makes_two_queries_per_client(instance: Instance) -> None:
     instance.call(client_id="one")
     instance.call(client_id="two")
     reader = instance.reader
@@ -254,7 +256,7 @@ def test_activity_of_several_clients_takes_two_queries_per_client(instance: Inst
     assert reader.of_clients([]) == []
 
 
-def test_activity_over_the_row_limit_counts_the_latest_hours_and_is_marked_incomplete(
+def test_activity_above_the_row_limit_counts_the_latest_hours_and_is_marked_as_incomplete(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
@@ -285,7 +287,7 @@ def test_the_row_limit_of_a_page_is_divided_among_its_clients(
     assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
 
 
-def test_activity_over_the_call_row_limit_states_the_time_from_which_calls_are_complete(
+def test_activity_above_the_call_row_limit_states_from_which_time_the_calls_are_complete(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_activity, "ROWS_READ", 3)

@@ -77,7 +77,7 @@ def test_a_nested_request_has_its_own_call(call: CurrentCall) -> None:
     assert (inner.concern, inner.fault) == (("BETADEF1", "AISP"), None)
 
 
-def test_a_thread_does_not_record_into_the_call_of_another_thread(call: CurrentCall) -> None:
+def test_a_thread_does_not_record_details_in_the_call_of_another_thread(call: CurrentCall) -> None:
     thread = threading.Thread(target=current_call.record_failure, args=("hub",))
     thread.start()
     thread.join()

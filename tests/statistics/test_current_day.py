@@ -28,7 +28,9 @@ def store(causeway: Causeway, *counters: HourlyCounters) -> None:
     causeway.hub.store.transact([put_counters(each, number) for number, each in enumerate(counters)])
 
 
-def test_the_current_day_sums_the_counters_of_all_instances_since_midnight(causeway: Causeway) -> None:
+def test_the_figures_of_the_current_day_include_the_counters_of_all_instances_since_midnight(
+    causeway: Causeway,
+) -> None:
     store(
         causeway,
         hourly(BIC, HOURS[0] - 3600, answered=7),
@@ -83,7 +85,7 @@ def test_a_bank_without_requests_has_no_figures_for_the_current_day(causeway: Ca
     assert (found.is_whole, found.summary.total, found.summary.total.error_rate) == (True, CallCounts(), None)
 
 
-def test_the_current_day_is_read_once_a_minute(causeway: Causeway) -> None:
+def test_the_counters_of_the_current_day_are_read_once_a_minute(causeway: Causeway) -> None:
     first = today(causeway)
     store(causeway, hourly(BIC, HOURS[9], answered=1))
     causeway.clock.advance(CACHED_SECONDS - 1)
@@ -128,7 +130,7 @@ def test_counters_beyond_one_query_page_are_read_from_the_next_pages(
     assert (found.is_whole, found.summary.total.calls) == (True, PAGES)
 
 
-def test_incomplete_counters_of_the_current_day_give_counts_without_availability(
+def test_for_incomplete_counters_of_the_current_day_counts_are_shown_without_availability(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = Pages(causeway, PAGES + 1)
@@ -141,7 +143,7 @@ def test_incomplete_counters_of_the_current_day_give_counts_without_availability
     assert (found.summary.availability, found.summary.total.error_rate) == (None, Decimal("0.000"))
 
 
-def test_a_past_hour_with_stable_counters_is_read_less_often(causeway: Causeway) -> None:
+def test_the_counters_of_a_past_hour_are_read_less_often_if_they_no_longer_change(causeway: Causeway) -> None:
     causeway.clock.advance(SETTLED_SECONDS - 1)  # 09:14:59
     today(causeway)
     store(

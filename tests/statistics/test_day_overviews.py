@@ -53,7 +53,7 @@ def measured(
 
 
 @given(one=BUCKETS, other=BUCKETS)
-def test_packed_histograms_can_be_summed(one: dict[int, int], other: dict[int, int]) -> None:
+def test_histograms_in_packed_format_can_be_added(one: dict[int, int], other: dict[int, int]) -> None:
     together = Histogram(Counter(one))
     together.include(Histogram(Counter(other)))
 

@@ -41,7 +41,9 @@ def records_of(causeway: Causeway, bic: str = BIC) -> list[DayRecord]:
         (86_400, "0.000", "1440.00"),
     ],
 )
-def test_availability_is_exact_to_a_thousandth_of_a_percent(seconds: int, availability: str, minutes: str) -> None:
+def test_availability_is_calculated_exactly_to_a_thousandth_of_a_percent(
+    seconds: int, availability: str, minutes: str
+) -> None:
     down = ((0, seconds),) if seconds else ()
     made = DayRecord("A", "A", DAY, {"CBPII": CallCounts(unanswered=1)}, {}, down)
 
@@ -75,7 +77,7 @@ def test_a_day_record_is_unchanged_after_storage(causeway: Causeway) -> None:
     assert records_of(causeway, "BETADEF1") == [record("BETADEF1")]
 
 
-def test_only_a_synthetic_day_record_stores_the_made_up_member(causeway: Causeway) -> None:
+def test_only_a_synthetic_day_record_contains_the_member_made_up(causeway: Causeway) -> None:
     made_up = replace(record(), made_up=True)
     store(causeway, made_up, record("BETADEF1"))
 

@@ -31,7 +31,7 @@ def test_the_hours_of_a_statistics_day_are_in_utc() -> None:
     assert hours_of(DAY + timedelta(days=1))[0] == hours[0] + DAY_SECONDS
 
 
-def test_yesterday_is_the_latest_completed_day_in_utc() -> None:
+def test_the_latest_completed_statistics_day_is_yesterday_in_utc() -> None:
     clock = ManualClock(datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC))
     assert yesterday(clock) == date(2026, 2, 28)
 

@@ -32,7 +32,7 @@ def test_all_instances_together_send_one_probe_in_30_seconds(causeway: Causeway,
     assert claim(ALPHA)[1]
 
 
-def test_each_bank_has_its_own_probes(claim: Claim) -> None:
+def test_probes_are_sent_separately_for_each_bank(claim: Claim) -> None:
     assert [claim(bic)[1] for bic in (ALPHA, BETA)] == [True, True]
 
 
@@ -82,7 +82,7 @@ def test_a_probe_recorded_by_a_fast_clock_does_not_pause_a_bank(causeway: Causew
     assert claim(ALPHA)[1]
 
 
-def test_a_probe_claim_takes_one_storage_write(causeway: Causeway, claim: Claim) -> None:
+def test_a_probe_claim_makes_one_storage_write(causeway: Causeway, claim: Claim) -> None:
     with record_calls(causeway) as calls:
         claim(ALPHA)
 

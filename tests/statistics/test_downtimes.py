@@ -180,7 +180,9 @@ def test_an_older_downtime_computation_never_replaces_a_newer_computation(causew
     assert rows(causeway) == [newer]
 
 
-def test_the_later_of_two_downtime_computations_of_the_same_requests_is_stored(causeway: Causeway, noon: int) -> None:
+def test_of_two_downtime_computations_of_the_same_requests_the_later_computation_is_stored(
+    causeway: Causeway, noon: int
+) -> None:
     early = Downtime(ALPHA, is_open=True, latest=noon, computed_at=noon, ends_at=midnight_after(noon))
     late = Downtime(ALPHA, is_open=False, latest=noon, computed_at=noon + 1, ends_at=midnight_after(noon))
     recorder = DowntimeRecorder(causeway.hub.store, causeway.clock)
@@ -209,14 +211,14 @@ def test_open_downtimes_are_read_again_after_the_clock_is_set_back(causeway: Cau
     assert downtimes.bics() == {ALPHA}
 
 
-def test_a_counter_write_without_failures_takes_one_query(causeway: Causeway, noon: int) -> None:
+def test_a_counter_write_without_failures_makes_one_query(causeway: Causeway, noon: int) -> None:
     with record_calls(causeway) as calls:
         record(causeway, [*series([], [noon - 5]), *series([], [noon - 4], BETA)])
 
     assert calls == ["Query"]
 
 
-def test_each_counter_write_during_a_downtime_takes_one_query(causeway: Causeway, noon: int) -> None:
+def test_each_counter_write_during_a_downtime_makes_one_query(causeway: Causeway, noon: int) -> None:
     write(causeway, range(noon - 10, noon - 5))
 
     with record_calls(causeway) as calls:
@@ -298,7 +300,7 @@ def test_a_downtime_that_cannot_be_recorded_is_recorded_with_the_next_write(
     assert down(causeway) == {ALPHA}
 
 
-def test_a_bank_without_a_downtime_row_is_not_down(causeway: Causeway, noon: int) -> None:
+def test_a_bank_without_a_downtime_row_is_available(causeway: Causeway, noon: int) -> None:
     store(causeway, range(noon - 10, noon - 5))
 
     assert down(causeway) == set()

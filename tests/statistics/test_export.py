@@ -134,7 +134,7 @@ def test_an_export_without_records_contains_only_the_column_names() -> None:
     [(export, KNOWN), (export, UNKNOWN), (overview_export, KNOWN_BANK), (overview_export, UNKNOWN_BANK)],
     ids=["known day", "unknown day", "known bank", "unknown bank"],
 )
-def test_no_export_column_is_a_binary_float(layout: Any, exported: Any) -> None:
+def test_no_export_column_contains_a_binary_float(layout: Any, exported: Any) -> None:
     (row,) = layout.build_rows([exported])
     assert not [name for name, value in row.items() if isinstance(value, float)]
 

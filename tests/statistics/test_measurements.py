@@ -320,7 +320,7 @@ def test_a_response_waits_for_unresponsive_storage_no_longer_than_the_write_time
 
 
 @pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
-def test_a_counter_write_extends_a_call_of_less_than_3_seconds_to_3_seconds_at_most(took: float, waits: float) -> None:
+def test_a_counter_write_extends_a_call_of_less_than_3_seconds_to_at_most_3_seconds(took: float, waits: float) -> None:
     assert measurements.longest_delay(took) == pytest.approx(waits)
 
 

@@ -14,13 +14,13 @@ TODAY = date(2026, 3, 2)
 """A Monday, which is the current day in these tests."""
 
 
-def test_up_to_92_days_are_daily_periods() -> None:
+def test_a_range_of_up_to_92_days_is_divided_into_daily_periods() -> None:
     days = DayRange(TODAY - timedelta(days=DAILY), TODAY - timedelta(days=1))
 
     assert days.periods == [DayRange(day, day) for day in days]
 
 
-def test_more_than_92_days_are_weekly_periods_with_shorter_first_and_last_weeks() -> None:
+def test_more_than_92_days_are_divided_into_weeks_with_shorter_first_and_last_weeks() -> None:
     days = DayRange(date(2025, 11, 28), TODAY)
     periods = days.periods
 
@@ -34,7 +34,7 @@ def test_more_than_92_days_are_weekly_periods_with_shorter_first_and_last_weeks(
 
 
 @pytest.mark.parametrize("length", [30, 92, 93, 366])
-def test_periods_add_up_to_the_summary_of_their_days(length: int) -> None:
+def test_the_sum_of_the_periods_equals_the_summary_of_their_days(length: int) -> None:
     found = list(past_records(ALPHA, TODAY, length))
     periods = split_into_periods(found, DayRange(TODAY - timedelta(days=length), TODAY - timedelta(days=1)))
 

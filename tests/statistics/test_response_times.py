@@ -67,7 +67,7 @@ def test_synthetic_records_do_not_count_for_response_times(causeway: Causeway, t
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 500, BETA: None}
 
 
-def test_a_day_record_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
+def test_a_day_record_for_response_times_is_read_once_a_day(causeway: Causeway, times: ResponseTimes) -> None:
     has_record(causeway, ALPHA, yesterday(causeway), 100)
     with record_calls(causeway) as calls:
         times.of_banks([ALPHA])
@@ -81,7 +81,9 @@ def test_a_day_record_is_read_once_a_day(causeway: Causeway, times: ResponseTime
     assert calls == ["BatchGetItem", "BatchGetItem"]
 
 
-def test_a_hundred_banks_take_one_read_per_day(causeway: Causeway, times: ResponseTimes) -> None:
+def test_the_response_times_of_100_banks_require_one_storage_read_per_day(
+    causeway: Causeway, times: ResponseTimes
+) -> None:
     bics = [f"BANK{number:04}"[:8] for number in range(100)]
 
     with record_calls(causeway) as calls:

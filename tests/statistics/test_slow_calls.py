@@ -19,7 +19,7 @@ def take_all(slow_calls: SlowCalls, bic: str = ALPHA) -> list[Slot]:
     return [slot for slot in taken if slot is not None]
 
 
-def test_all_instances_share_fifty_slow_call_slots_per_bank(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_all_instances_together_have_fifty_slow_call_slots_per_bank(causeway: Causeway, slow_calls: SlowCalls) -> None:
     assert (SLOTS, SLOW_SECONDS) == (50, 3)
 
     assert len({slot.number for slot in take_all(slow_calls)}) == SLOTS
@@ -59,7 +59,9 @@ def test_a_slow_call_frees_only_its_own_slot(causeway: Causeway, slow_calls: Slo
     assert slow_calls.take(ALPHA) is None
 
 
-def test_slow_call_slots_taken_by_a_fast_clock_are_free(causeway: Causeway, slow_calls: SlowCalls) -> None:
+def test_slow_call_slots_occupied_by_an_instance_with_a_fast_clock_are_treated_as_free(
+    causeway: Causeway, slow_calls: SlowCalls
+) -> None:
     causeway.clock.advance(3600)
     take_all(slow_calls)
     causeway.clock.advance(-3600)
@@ -67,7 +69,7 @@ def test_slow_call_slots_taken_by_a_fast_clock_are_free(causeway: Causeway, slow
     assert len(take_all(slow_calls)) == SLOTS
 
 
-def test_a_slow_call_slot_takes_one_write_and_a_refusal_takes_a_write_and_a_query(
+def test_occupying_a_slow_call_slot_makes_one_write_and_a_refusal_makes_a_write_and_a_query(
     causeway: Causeway, slow_calls: SlowCalls
 ) -> None:
     with record_calls(causeway) as calls:

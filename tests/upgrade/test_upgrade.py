@@ -100,7 +100,7 @@ def test_a_delivery_of_the_latest_release_is_delivered_with_a_valid_signature(ca
     assert signed.items() <= dict(sent.headers).items()
 
 
-def test_cards_of_the_latest_release_are_readable_can_pay_and_have_a_consistent_ledger(causeway: Causeway) -> None:
+def test_cards_of_the_latest_release_can_be_read_and_used_and_their_ledger_is_consistent(causeway: Causeway) -> None:
     issuer = Issuer(causeway)
     for read in FACTS["cards"]["reads"]:
         assert_contains(issuer.data(read["action"], **read["members"]), read["data"])
@@ -115,7 +115,7 @@ def test_doctor_finds_no_inconsistency_in_data_of_the_latest_release(causeway: C
     assert list(find_all(Examination(causeway.hub, mend=False))) == []
 
 
-def test_a_user_of_the_latest_release_signs_in_and_sees_the_clients(causeway: Causeway) -> None:
+def test_a_user_created_by_the_latest_release_can_sign_in_and_sees_the_clients(causeway: Causeway) -> None:
     user = WebUser(causeway)
     user.sign_in(EMAIL)
     user.get("/clients")

@@ -27,7 +27,7 @@ def client_id(user: WebUser) -> str:
 @pytest.mark.parametrize(
     "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
 )
-def test_a_page_for_a_visitor_takes_no_storage_call(causeway: Causeway, visitor: WebUser, path: str) -> None:
+def test_a_page_for_a_visitor_makes_no_storage_call(causeway: Causeway, visitor: WebUser, path: str) -> None:
     causeway.hub.openbanking.banks.directory()
     with record_calls(causeway) as calls:
         assert visitor.get(path).status == 200
@@ -61,7 +61,7 @@ def test_a_page_for_a_visitor_takes_no_storage_call(causeway: Causeway, visitor:
         ("/deliveries/nothing", ["BatchGetItem"]),
     ],
 )
-def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_storage_calls(
+def test_a_page_for_a_user_reads_the_session_and_makes_a_fixed_number_of_storage_calls(
     causeway: Causeway, user: WebUser, client_id: str, path: str, calls: list[str]
 ) -> None:
     with record_calls(causeway) as made:
@@ -70,7 +70,7 @@ def test_a_page_for_a_user_takes_the_session_and_a_fixed_number_of_storage_calls
     assert made == [SESSION, *calls]
 
 
-def test_an_event_page_takes_one_storage_call_each_for_record_client_and_bodies(
+def test_an_event_page_makes_one_storage_call_each_for_record_client_and_bodies(
     causeway: Causeway, user: WebUser
 ) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
@@ -84,7 +84,7 @@ def test_an_event_page_takes_one_storage_call_each_for_record_client_and_bodies(
     assert calls == [SESSION, "BatchGetItem", "BatchGetItem", "BatchGetItem"]
 
 
-def test_sign_in_takes_four_storage_calls(causeway: Causeway, visitor: WebUser, email: str) -> None:
+def test_signing_in_makes_four_storage_calls(causeway: Causeway, visitor: WebUser, email: str) -> None:
     visitor.register(email)
     visitor.cookies.clear()
     visitor.get("/sign-in")
@@ -95,7 +95,7 @@ def test_sign_in_takes_four_storage_calls(causeway: Causeway, visitor: WebUser, 
     assert calls == ["TransactWriteItems", "BatchGetItem", "TransactWriteItems", "PutItem"]
 
 
-def test_an_authorize_request_takes_two_reads_and_two_writes(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_an_authorize_request_makes_two_reads_and_two_writes(causeway: Causeway, user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     with record_calls(causeway) as calls:
         user.run_request(client_id)
@@ -103,7 +103,7 @@ def test_an_authorize_request_takes_two_reads_and_two_writes(causeway: Causeway,
     assert calls == [SESSION, "BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_the_callback_with_a_code_takes_a_fixed_number_of_storage_calls(
+def test_the_callback_with_a_code_makes_a_fixed_number_of_storage_calls(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     back = user.request_consent(client_id)
@@ -127,7 +127,7 @@ def test_a_journey_page_reads_its_consent_once(
     assert calls == [SESSION, *journey, *consent, *client]
 
 
-def test_the_latest_journeys_take_one_storage_call(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_the_latest_journeys_make_one_storage_call(causeway: Causeway, user: WebUser, email: str) -> None:
     for number in range(40):
         state = f"{causeway.clock.time() + number:08x}{'x' * 43}"
         causeway.hub.website.journeys.begin(email, state, {"scopes": [], "begun_at": number}, None)
@@ -146,7 +146,7 @@ HOURS_SO_FAR = ["Query"] * 10
     ("days", "quarters"),
     [("from=2026-01-01&to=2026-03-01", 1), ("from=2025-12-31&to=2026-01-01", 2), ("from=2025-03-01&to=2026-03-01", 5)],
 )
-def test_the_performance_page_takes_one_query_per_quarter_and_per_hour_of_today(
+def test_the_performance_page_makes_one_query_per_quarter_and_per_hour_of_today(
     causeway: Causeway, visitor: WebUser, days: str, quarters: int
 ) -> None:
     causeway.hub.openbanking.banks.directory()
@@ -199,7 +199,7 @@ def test_the_performance_page_searches_at_most_48_hours_for_the_last_response(
         ("from=2026-02-02&to=2026-02-01", []),
     ],
 )
-def test_an_invalid_performance_query_takes_at_most_one_bank_lookup(
+def test_an_invalid_performance_query_makes_at_most_one_bank_lookup(
     causeway: Causeway, visitor: WebUser, query: str, expected: list[str]
 ) -> None:
     causeway.hub.openbanking.banks.directory()
@@ -221,7 +221,7 @@ def test_a_download_of_days_does_not_read_the_current_day(causeway: Causeway, vi
     ("days", "reads"), [("", 1), ("?from=2025-12-01&to=2026-03-01", 1), ("?from=2025-03-01&to=2026-03-01", 4)]
 )
 @pytest.mark.parametrize("more_banks", [0, 300])
-def test_the_overview_takes_the_same_storage_calls_for_2_and_302_banks(
+def test_the_overview_makes_the_same_storage_calls_for_2_and_302_banks(
     causeway: Causeway, visitor: WebUser, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
 ) -> None:
     """The overview makes one read per hundred days, and one query per minute for banks with an ongoing downtime."""

@@ -78,7 +78,7 @@ def test_an_archived_client_is_not_selected_when_viewed(causeway: Causeway, user
     assert chosen(user, "/consents") == own != newest
 
 
-def test_signing_out_deletes_the_selected_client(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_signing_out_deletes_the_cookie_with_the_selected_client(causeway: Causeway, user: WebUser, email: str) -> None:
     user.get(f"/clients/{make_client(causeway, email, 'Own')}")
     assert CLIENT_COOKIE in user.cookies
     user.post("/sign-out")
@@ -101,7 +101,9 @@ def test_an_archived_client_or_client_of_another_user_in_the_cookie_is_ignored(
         assert chosen(user, path) == own
 
 
-def test_the_selected_client_requires_no_additional_storage_read(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_displaying_the_selected_client_requires_no_additional_storage_read(
+    causeway: Causeway, user: WebUser, email: str
+) -> None:
     own = make_client(causeway, email, "Own")
     user.get("/consents")
     with record_calls(causeway) as with_cookie:
@@ -154,7 +156,7 @@ def test_a_page_that_reads_only_the_newest_clients_displays_a_message(
 @pytest.mark.parametrize(
     ("path", "queries"), [("/clients", 1), ("/consents", 1), ("/deliveries", 1), ("/authorize", 3)]
 )
-def test_a_list_without_a_client_takes_a_fixed_number_of_queries(
+def test_a_list_without_a_client_makes_a_fixed_number_of_queries(
     causeway: Causeway, user: WebUser, path: str, queries: int
 ) -> None:
     """``/authorize`` also queries inactive clients and the latest journeys."""

@@ -7,7 +7,7 @@ from tests.causeway import Causeway
 from tests.website.web_user import WebUser
 
 
-def test_title_matches_rank_before_headings_and_headings_before_text() -> None:
+def test_matches_in_titles_rank_before_matches_in_headings_and_those_before_matches_in_text() -> None:
     found = docs_search.search("conformance")
 
     has_word = ["conformance" in each.title.casefold() for each in found]

@@ -15,7 +15,7 @@ def test_every_notice_has_a_text() -> None:
     assert all(text.endswith(".") for text in TEXTS.values())
 
 
-def test_a_notice_is_shown_once(user: WebUser) -> None:
+def test_a_page_shows_a_notice_only_once(user: WebUser) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     user.post(f"/clients/{client_id}", action="deactivate")
@@ -28,7 +28,7 @@ def test_a_notice_is_shown_once(user: WebUser) -> None:
 
 
 @pytest.mark.parametrize("query", ["done=client-deactivated", "moved=1", "changed=password", "notice=signed-in"])
-def test_a_query_parameter_shows_no_notice(user: WebUser, query: str) -> None:
+def test_a_query_parameter_cannot_cause_a_notice(user: WebUser, query: str) -> None:
     client_id = user.create_client()
     user.get(f"/clients/{client_id}")
     before = user.text

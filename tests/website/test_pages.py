@@ -53,7 +53,7 @@ def test_a_page_allows_no_inline_script_or_style(user: WebUser, path: str) -> No
 
 
 @pytest.mark.parametrize("path", [*FORMS, *PASSING, *OTHERS, *MESSAGES, "/specifications/account"])
-def test_a_page_is_small_and_references_no_other_site(user: WebUser, path: str) -> None:
+def test_a_page_is_within_its_size_budget_and_references_no_other_site(user: WebUser, path: str) -> None:
     text = user.get(path).text
 
     assert len(text.encode()) < 50_000

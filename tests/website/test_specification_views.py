@@ -146,7 +146,7 @@ def test_an_unknown_screen_returns_404_with_a_link_to_an_existing_screen(causewa
 
 
 @pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
-def test_a_screen_is_small_and_allows_no_inline_script(causeway: Causeway, name: str) -> None:
+def test_an_api_screen_is_within_its_size_budget_and_allows_no_inline_script(causeway: Causeway, name: str) -> None:
     answer = shown(causeway, name)
     policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
 

@@ -26,7 +26,7 @@ def test_a_new_user_sees_steps_for_client_consent_and_call(user: WebUser) -> Non
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_completed_steps_are_replaced_by_further_steps(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_replaces_completed_steps_by_further_steps(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
@@ -39,7 +39,7 @@ def test_completed_steps_are_replaced_by_further_steps(causeway: Causeway, user:
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 
 
-def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_shows_three_steps_even_if_all_steps_are_completed(causeway: Causeway, user: WebUser) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     user.get_tokens(client_id)
     causeway.tpp.call("POST", "/tpp/payment_initiation", {}, client_id=client_id)
@@ -49,7 +49,9 @@ def test_the_page_shows_three_steps_even_if_all_are_completed(causeway: Causeway
     assert len(steps(user)) == STEPS
 
 
-def test_clients_are_shown_with_their_calls_and_errors(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_shows_clients_with_the_numbers_of_their_calls_and_errors(
+    causeway: Causeway, user: WebUser
+) -> None:
     client_id = user.create_client("Budget Friend")
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
     causeway.tpp.call("GET", "/tpp/consents?after=nothing", client_id=client_id)
@@ -81,7 +83,7 @@ def test_a_complete_list_of_clients_has_no_link_to_all_clients(user: WebUser) ->
     assert "All clients" not in user.text
 
 
-def test_undeliverable_events_are_shown(causeway: Causeway, user: WebUser, email: str) -> None:
+def test_the_start_page_shows_undeliverable_events(causeway: Causeway, user: WebUser, email: str) -> None:
     client_id = user.create_client("Eventful", events_url=causeway.receiver.url)
     path = user.send_test_event(client_id)
     user.get("/")
@@ -97,7 +99,7 @@ def test_undeliverable_events_are_shown(causeway: Causeway, user: WebUser, email
     assert "503" in section(user, "deliveries")
 
 
-def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_does_not_show_clients_and_calls_of_other_users(causeway: Causeway, user: WebUser) -> None:
     other = WebUser.signed_in(causeway, "other@example.com")
     client_id = other.create_client("Foreign")
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
@@ -108,7 +110,7 @@ def test_clients_and_calls_of_other_users_are_not_shown(causeway: Causeway, user
     assert "GET /tpp/banks" not in user.text
 
 
-def test_the_start_page_takes_a_constant_number_of_storage_calls(causeway: Causeway, user: WebUser) -> None:
+def test_the_start_page_makes_a_constant_number_of_storage_calls(causeway: Causeway, user: WebUser) -> None:
     for number in range(2 * CLIENTS):
         client_id = user.create_client(f"Client {number}", events_url=causeway.receiver.url)
         for _ in range(3):

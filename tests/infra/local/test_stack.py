@@ -195,7 +195,7 @@ def test_a_start_at_an_endpoint_that_does_not_respond_can_be_stopped_with_sigint
     assert (process.returncode, said) == (130, "ending…\nended\n")
 
 
-def test_a_stop_request_in_the_last_step_of_a_start_prints_no_summary(
+def test_a_stack_that_is_stopped_in_the_last_step_of_its_start_prints_no_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def start(started: stack.Stack) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def test_a_stop_request_in_the_last_step_of_a_start_prints_no_summary(
     assert capfd.readouterr().out == "ending…\nended\n"
 
 
-def test_a_stack_with_end_with_stdin_ends_when_standard_input_closes(
+def test_a_stack_with_the_option_end_with_stdin_stops_when_standard_input_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
@@ -239,7 +239,7 @@ def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None
         return b"".join(iter(lambda: caller.recv(65536), b""))
 
 
-def test_an_invalid_engine_is_reported_before_a_running_stack(tmp_path: Path) -> None:
+def test_an_invalid_engine_is_reported_even_if_another_stack_is_running(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     with stack_health() as first:
         stackfile.write(file, first)

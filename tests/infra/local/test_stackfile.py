@@ -21,7 +21,7 @@ def test_the_stack_file_has_mode_0600(tmp_path: Path) -> None:
     assert [entry.name for entry in file.parent.iterdir()] == ["stack.json"]
 
 
-def test_find_running_returns_none_after_the_stack_ended(tmp_path: Path) -> None:
+def test_find_running_returns_none_after_the_stack_has_stopped(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     assert stackfile.find_running(file) is None
     with stack_health() as stack:
@@ -35,7 +35,9 @@ def test_find_running_returns_none_after_the_stack_ended(tmp_path: Path) -> None
     [{"stack_id": "another-stack"}, {"stack_id": None}, {"server": "BaseHTTP/0.6"}],
     ids=["another stack", "a stack without an id", "another server"],
 )
-def test_another_server_at_the_port_is_not_the_running_stack(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_another_server_at_the_port_of_a_stack_file_is_not_taken_for_a_running_stack(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
     file = tmp_path / "stack.json"
     with stack_health(**other) as stack:
         stackfile.write(file, {**stack, "id": "the-stack", "pid": os.getpid()})
@@ -105,7 +107,7 @@ def test_the_stack_file_contains_every_setting_that_identifies_stored_records() 
     assert asked - others == set(stackfile.SETTINGS)
 
 
-def test_the_remove_own_function_removes_only_the_file_of_the_same_stack(tmp_path: Path) -> None:
+def test_the_remove_own_function_removes_a_stack_file_only_if_it_belongs_to_the_calling_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     stackfile.write(file, {"pid": os.getpid(), "id": "another-stack"})
     stackfile.remove_own(file, "the-stack")
@@ -121,6 +123,6 @@ def test_a_damaged_stack_file_is_ignored(tmp_path: Path) -> None:
     assert stackfile.read(file) is None
 
 
-def test_the_environment_sets_the_location_of_the_stack_file() -> None:
+def test_an_environment_variable_sets_the_location_of_the_stack_file() -> None:
     assert stackfile.location({}) == ROOT / ".local" / "stack.json"
     assert stackfile.location({"CAUSEWAY_STACK_FILE": "/elsewhere.json"}) == Path("/elsewhere.json")

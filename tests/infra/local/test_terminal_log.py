@@ -41,7 +41,7 @@ def plain(written: io.StringIO) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", written.getvalue())
 
 
-def test_a_request_is_shown_in_one_line_with_the_milliseconds_of_hub_and_bank(shown: io.StringIO) -> None:
+def test_the_terminal_log_shows_a_request_in_one_line_with_the_durations_of_hub_and_bank(shown: io.StringIO) -> None:
     log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
 
@@ -49,7 +49,7 @@ def test_a_request_is_shown_in_one_line_with_the_milliseconds_of_hub_and_bank(sh
     assert re.fullmatch(r"\d\d:\d\d:\d\d  GET    /tpp/accounts +200  hub    8\.2 ms  bank   12\.0 ms  7c1e", line)
 
 
-def test_the_time_of_a_bank_call_is_shown_only_with_its_request(shown: io.StringIO) -> None:
+def test_the_terminal_log_shows_the_duration_of_a_bank_call_only_in_the_line_of_its_request(shown: io.StringIO) -> None:
     log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
     log.info("request", **REQUEST)
@@ -57,7 +57,7 @@ def test_the_time_of_a_bank_call_is_shown_only_with_its_request(shown: io.String
     assert [line.count("bank") for line in plain(shown).splitlines()] == [1, 0]
 
 
-def test_bank_calls_of_a_worker_are_not_added_to_requests(shown: io.StringIO) -> None:
+def test_the_terminal_log_does_not_add_bank_calls_of_a_worker_to_requests(shown: io.StringIO) -> None:
     with logfile.log_as("deliver"):
         log.info("bank called", bic="ALPHGB21", webhook="/accounts", status=200, milliseconds=12.0)
     log.info("request", **REQUEST)
@@ -65,21 +65,21 @@ def test_bank_calls_of_a_worker_are_not_added_to_requests(shown: io.StringIO) ->
     assert "bank" not in plain(shown)
 
 
-def test_lines_of_schedules_and_audit_are_not_shown(shown: io.StringIO) -> None:
+def test_the_terminal_log_omits_log_lines_of_schedules_and_of_the_audit(shown: io.StringIO) -> None:
     log.info("swept", queued=0)
     log.audit("card data revealed", card_id=7)
 
     assert plain(shown) == ""
 
 
-def test_a_warning_is_shown_in_colour_with_its_members(shown: io.StringIO) -> None:
+def test_the_terminal_log_shows_a_warning_in_colour_with_its_members(shown: io.StringIO) -> None:
     log.warning("malformed bank response", webhook="/accounts", problems=2)
 
     assert "malformed bank response  webhook=/accounts  problems=2  7c1e" in plain(shown)
     assert "\x1b[33m" in shown.getvalue()
 
 
-def test_an_exception_is_shown_with_code_lines_but_no_message(shown: io.StringIO) -> None:
+def test_the_terminal_log_shows_an_exception_with_code_lines_and_without_the_message(shown: io.StringIO) -> None:
     secret = "4111-2222"
     try:
         int(secret)
@@ -104,7 +104,7 @@ def test_an_unknown_log_format_is_refused() -> None:
         wants_text("yaml", is_terminal=True)
 
 
-def test_a_terminal_shows_no_json_lines_and_no_metrics(
+def test_the_log_on_a_terminal_contains_no_json_lines_and_no_metrics(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     logger = logging.getLogger(log.logger().name)
@@ -132,7 +132,7 @@ def test_a_terminal_shows_no_json_lines_and_no_metrics(
         (ValueError("a mistake"), 0.2, 1),
     ],
 )
-def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
+def test_a_failure_that_occurs_because_an_engine_was_stopped_is_not_logged(
     cause: Exception, ends_after: float | None, lines: int
 ) -> None:
     """Connections fail before the engine ends. Afterwards, the stack prints one sentence with the reason."""
@@ -151,7 +151,7 @@ def test_a_failure_caused_by_the_end_of_an_engine_is_not_shown(
     assert bool(written.getvalue()) is bool(lines)
 
 
-def test_only_the_first_of_several_connection_failures_waits_for_the_engine_to_end() -> None:
+def test_only_the_first_of_several_connection_failures_waits_for_the_engine_to_stop() -> None:
     now, waits = 100.0, list[float]()
 
     def has_failed(seconds: float) -> bool:

@@ -135,7 +135,7 @@ def test_tls_1_1_is_refused(port: int, local_tls: LocalTls) -> None:
         identity(port, context)
 
 
-def test_tls_sets_https_addresses_and_trusts_the_development_ca(tmp_path: Path) -> None:
+def test_a_stack_with_tls_uses_https_addresses_and_trusts_the_development_ca(tmp_path: Path) -> None:
     other = Authority("CN=Other CA")
     (tmp_path / "cas.pem").write_text(other.pem)
     bundles = dict.fromkeys(BUNDLES, str(tmp_path / "cas.pem"))

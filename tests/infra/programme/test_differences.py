@@ -96,7 +96,7 @@ def test_the_difference_of_a_usage_group_lists_the_changed_members(causeway: Cau
     assert changes(causeway, wanted) == []
 
 
-def test_a_different_order_of_entries_is_a_difference(causeway: Causeway, small: Content) -> None:
+def test_a_different_order_of_entries_is_reported_as_a_difference(causeway: Causeway, small: Content) -> None:
     loaded(causeway.hub, with_entries(small, [fee("A"), fee("B"), fee("C")], []))
     wanted = with_entries(small, [fee("D"), fee("C"), fee("A")], [])
 
@@ -107,7 +107,7 @@ def test_a_different_order_of_entries_is_a_difference(causeway: Causeway, small:
     assert changes(causeway, wanted) == []
 
 
-def test_a_changed_rate_is_a_separate_difference(causeway: Causeway, small: Content) -> None:
+def test_a_changed_exchange_rate_is_reported_as_a_separate_difference(causeway: Causeway, small: Content) -> None:
     pairs = [{"of": 978, "to": 826, "rate": "0.86", "markup_percent": "1"}, {"of": 826, "to": 978, "rate": "1.16"}]
 
     (change,) = loaded(causeway.hub, small | {"exchange_rates": pairs})[0].changes

@@ -208,7 +208,7 @@ def test_a_card_programme_with_missing_or_conflicting_references_is_refused(memb
     assert f"programme_managers.0.card_programmes.0.{said}" in of_programme(**members)
 
 
-def test_bins_outside_the_test_ranges_are_accepted_only_in_production() -> None:
+def test_a_bin_outside_the_test_ranges_is_accepted_only_in_production() -> None:
     text = written(manager(test_bins=[], card_programmes=[card_programme(bin="41111111")]))
 
     assert file.read_programmes(text, "prod")
@@ -265,7 +265,7 @@ def public_key(bits: int) -> str:
     return signatures.public_pem(rsa.generate_private_key(65537, bits).public_key())
 
 
-def test_the_mode_plain_requires_the_member_allow_plain() -> None:
+def test_the_delivery_mode_plain_requires_the_member_allow_plain() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pan": "plain"}
 
     assert of_credential(modes=modes) == (
@@ -276,7 +276,7 @@ def test_the_mode_plain_requires_the_member_allow_plain() -> None:
     )
 
 
-def test_the_mode_encrypted_requires_a_public_rsa_key_of_3072_bits() -> None:
+def test_the_delivery_mode_encrypted_requires_a_public_rsa_key_of_3072_bits() -> None:
     modes = {**dict.fromkeys(PLAIN, "absent"), "pin": "encrypted"}
     place = "programme_managers.0.credentials.0.encryption_key"
 

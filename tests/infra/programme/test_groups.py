@@ -99,7 +99,7 @@ def test_docs_name_every_member_of_groups_and_rates(part: type[models.Part]) -> 
     assert {name for name in names if f"`{name}`" not in text} <= {"id", "name"}
 
 
-def test_docs_list_the_numbers_for_durations_classes_and_region_types() -> None:
+def test_docs_list_the_numeric_codes_of_durations_classes_and_region_types() -> None:
     text = PROGRAMME_FILE
 
     assert f"at most {models.ENTRIES} a group" in text

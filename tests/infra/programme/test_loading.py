@@ -47,7 +47,7 @@ def test_a_repeated_programme_load_changes_nothing(causeway: Causeway, small: Co
     assert stored_rows(causeway, small) == before
 
 
-def test_marking_an_entry_as_in_use_is_not_a_difference(causeway: Causeway, small: Content) -> None:
+def test_marking_an_entry_as_in_use_is_not_reported_as_a_difference(causeway: Causeway, small: Content) -> None:
     mark_used(causeway, small, ("design", 1))
 
     assert changes(causeway, small) == []
@@ -104,14 +104,18 @@ def test_planning_a_programme_load_changes_nothing(causeway: Causeway, small: Co
     assert stored_rows(causeway, small) == before
 
 
-def test_loading_a_programme_file_does_not_change_managers_outside_the_file(causeway: Causeway, small: Content) -> None:
+def test_a_programme_load_does_not_change_programme_managers_that_are_not_in_the_file(
+    causeway: Causeway, small: Content
+) -> None:
     before = stored_rows(causeway, small)
     loaded(causeway.hub, manager())
 
     assert stored_rows(causeway, small) == before
 
 
-def test_a_load_without_entries_empties_a_programme_manager(causeway: Causeway, small: Content) -> None:
+def test_loading_a_programme_manager_without_entries_removes_all_its_entries(
+    causeway: Causeway, small: Content
+) -> None:
     loaded(causeway.hub, {name: small[name] for name in ("id", "name", "currencies")})
 
     assert list(stored_rows(causeway, small)) == [f"manager#{small['id']} manager"]

@@ -32,7 +32,7 @@ def with_usage(**members: Any) -> Content:
 # -- the demonstration's file
 
 
-def test_the_default_usage_group_of_the_demo_blocks_nothing() -> None:
+def test_the_default_usage_group_of_the_demo_programme_blocks_no_transaction() -> None:
     default = DEMO.card_programmes[101].usage_group_ids[0]
 
     assert DEMO.usage_groups[default] == UsageGroup(default, "Everything")
@@ -52,7 +52,7 @@ def test_the_default_usage_group_of_the_demo_blocks_nothing() -> None:
         (604, TransactionAttributes(0, 978, 5, 5411, 826), None, None),
     ],
 )
-def test_usage_groups_of_the_demo_decline_transactions_stated_in_the_group_name(
+def test_usage_groups_of_the_demo_programme_decline_the_transactions_that_their_names_state(
     group: int, facts: TransactionAttributes, eci_indicator: int | None, said: str | None
 ) -> None:
     assert decline_code(DEMO.usage_groups[group], facts, eci_indicator) == said
@@ -61,7 +61,7 @@ def test_usage_groups_of_the_demo_decline_transactions_stated_in_the_group_name(
 @pytest.mark.parametrize("country", [276, 826, 840])
 @pytest.mark.parametrize("entry_mode", [mode for mode in values.ENTRY_MODES if mode != 80])
 @pytest.mark.parametrize("transaction_type", [0, 1, 9, 20, 30])
-def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
+def test_the_default_risk_groups_of_the_demo_programme_allow_ordinary_transactions(
     transaction_type: int, entry_mode: int, country: int
 ) -> None:
     """The rules allow 5 uses per day of up to 10,000.00, including in the currency with the highest value."""
@@ -74,7 +74,7 @@ def test_the_default_risk_groups_of_the_demo_allow_ordinary_use(
         assert told.rules == ()
 
 
-def test_the_strict_risk_group_of_the_demo_has_every_action() -> None:
+def test_the_strict_risk_group_of_the_demo_programme_contains_every_risk_action() -> None:
     strict = DEMO.risk_groups[404]
 
     assert {action for each in strict.rules for action in each.actions} == {*values.RISK_ACTIONS}
@@ -106,7 +106,7 @@ def test_docs_list_all_channels_and_risk_actions() -> None:
 # -- usage groups
 
 
-def test_a_usage_group_blocks_nothing_by_default() -> None:
+def test_a_usage_group_blocks_no_transaction_by_default() -> None:
     assert catalogue_of(**with_usage()).usage_groups == {1: UsageGroup(1, "Usage")}
 
 
@@ -326,7 +326,7 @@ def test_private_events_urls_in_any_ip_address_format_are_rejected_outside_the_l
         file.read_programmes(written(manager(events_url=f"https://{host}/events")), "dev")
 
 
-def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(causeway: Causeway) -> None:
+def test_a_load_can_set_change_and_remove_the_validation_values_key_and_reports_its_key_id(causeway: Causeway) -> None:
     content = manager(events_url="https://one.example/")
     loaded(causeway.hub, content)
     keys = [rsa.generate_private_key(65537, 3072).public_key() for _ in range(2)]
@@ -350,7 +350,7 @@ def test_a_load_sets_changes_and_removes_validation_values_and_names_key_ids(cau
     ]
 
 
-def test_a_load_sets_changes_and_removes_the_events_url(causeway: Causeway) -> None:
+def test_a_programme_load_can_set_change_and_remove_the_events_url(causeway: Causeway) -> None:
     content = manager()
     loaded(causeway.hub, content)
     told, catalogue_of = [], []

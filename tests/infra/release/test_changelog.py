@@ -49,7 +49,7 @@ def test_a_changelog_without_the_next_version_section_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "sdk/CHANGELOG.md"])
-def test_releases_in_the_changelog_have_dates_and_descend_from_the_current_version(name: str) -> None:
+def test_releases_in_the_changelog_have_dates_and_are_listed_from_the_newest_to_the_oldest(name: str) -> None:
     found = releases(own(name))
 
     versions = [tuple(map(int, version.split("."))) for version, _ in found]
@@ -63,7 +63,7 @@ def test_releases_in_the_changelog_have_dates_and_descend_from_the_current_versi
     ]
 
 
-def test_each_release_has_at_most_ten_lines() -> None:
+def test_each_release_has_at_most_ten_lines_in_the_changelog() -> None:
     sections = re.split(r"^## ", own("CHANGELOG.md"), flags=re.MULTILINE)[1:]
     lengths = {lines[0]: sum(bool(line) for line in lines[1:]) for lines in map(str.splitlines, sections)}
 

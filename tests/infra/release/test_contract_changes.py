@@ -65,12 +65,14 @@ def test_a_changed_api_contract_line_must_be_named_in_the_changelog() -> None:
         (RELEASE[11], "`POST /pay` never answers `503`."),
     ],
 )
-def test_a_changelog_note_with_member_and_operation_or_api_names_a_contract_line(line: str, note: str) -> None:
+def test_a_changelog_note_that_names_a_member_and_its_operation_or_api_covers_a_contract_line(
+    line: str, note: str
+) -> None:
     assert unnamed(line, note) == []
 
 
 @pytest.mark.parametrize("note", ["`amount` is gone.", "`POST /pay` takes less.", "amount of `POST /pay` is gone.", ""])
-def test_a_changelog_note_without_member_or_operation_names_no_contract_line(note: str) -> None:
+def test_a_changelog_note_that_names_no_member_or_no_operation_covers_no_contract_line(note: str) -> None:
     assert unnamed(RELEASE[2], note) == [f"- {RELEASE[2]}"]
 
 
@@ -121,7 +123,7 @@ def test_a_new_contract_line_without_an_obligation_for_callers_needs_no_note(lin
 
 
 @pytest.mark.parametrize("content", ['value "A"', 'rule {"not":{"required":["a"]}}'])
-def test_a_new_optional_member_needs_no_changelog_note_for_values_and_rules(content: str) -> None:
+def test_the_values_and_rules_of_a_new_optional_member_need_no_changelog_note(content: str) -> None:
     place = "POST /pay request body.note"
 
     assert unnamed_changes("tpp", RELEASE, [*RELEASE, f"{place}  string, optional", f"{place}  {content}"], []) == []

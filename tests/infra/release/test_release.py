@@ -81,7 +81,7 @@ def repository(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_command, "contract_texts", lambda folder: {folder / "tpp.txt": "+ GET /new\n"})
 
 
-def test_a_release_updates_changelog_version_contract_and_data_and_is_tagged(tmp_path: Path) -> None:
+def test_a_release_updates_changelog_version_contract_and_data_and_creates_a_git_tag(tmp_path: Path) -> None:
     clone = Clone(tmp_path, all_files())
     contract = clone.read(CONTRACT)
     clone.replace(CONTRACT, contract[: contract.index("\n")], "+ GET /new\n- GET /gone")

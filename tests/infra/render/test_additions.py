@@ -187,7 +187,7 @@ def problems(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]
 
 
 @pytest.mark.parametrize("play", WHOLE)
-def test_additions_to_the_apis_need_no_more_than_their_documented_files(
+def test_an_addition_to_the_apis_requires_only_the_documented_files(
     play: str, problems: Mapping[str, list[str]]
 ) -> None:
     assert problems[play] == []
@@ -199,7 +199,7 @@ def test_an_addition_with_a_missing_file_is_reported(play: str, problems: Mappin
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
-def test_contributing_names_the_files_of_an_addition(name: str) -> None:
+def test_the_contributing_guide_names_the_files_of_an_addition(name: str) -> None:
     rows = (ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines()
     (row,) = [each for each in rows if each.startswith(f"| {ADDITIONS[name].row} |")]
 

@@ -235,7 +235,7 @@ def test_one_doctor_run_reports_and_repairs_the_inconsistencies_after_a_restore(
 
 
 @pytest.mark.parametrize(("title", "pair"), PAIRS)
-def test_doctor_reports_no_inconsistency_after_any_write_of_a_request(
+def test_doctor_reports_no_inconsistency_if_storage_is_restored_after_any_write_of_a_request(
     causeway: Causeway, title: str, pair: str
 ) -> None:
     with requests_of(causeway, RACES[title]) as requests:
@@ -249,7 +249,7 @@ def test_doctor_reports_no_inconsistency_after_any_write_of_a_request(
 @pytest.mark.parametrize(
     ("title", "name"), [("order", "pay with a key"), ("order with a request id", "pay"), ("one time consent", "pay")]
 )
-def test_a_retried_payment_after_a_restore_reaches_the_bank_as_the_same_order(
+def test_a_payment_retried_after_a_restore_is_sent_to_the_bank_with_the_same_request_id(
     causeway: Causeway, title: str, name: str
 ) -> None:
     wrong = {}
@@ -304,7 +304,7 @@ def test_doctor_does_not_change_a_deferred_payment_in_progress(causeway: Causewa
     assert causeway.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_a_retried_deferred_payment_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
+def test_a_deferred_payment_retried_after_a_restore_returns_the_first_response(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.headers = {"prefer": "respond-async"}
     first = pisp.pay("a-key")
@@ -345,7 +345,7 @@ def test_a_transfer_retried_after_a_repaired_restore_is_paid_at_most_once(causew
 
 
 @pytest.mark.parametrize("name", ["revoke", "revoke by bank"])
-def test_reads_with_a_revoked_consent_return_401_after_a_restore(causeway: Causeway, name: str) -> None:
+def test_a_read_with_a_revoked_consent_returns_401_after_a_restore(causeway: Causeway, name: str) -> None:
     with requests_of(causeway, RACES["tokens"]) as requests:
         read, revoke = requests.take("read"), requests.take(name)
         assert read().status == 200

@@ -77,7 +77,9 @@ def test_the_tour_prints_requests_and_responses_with_shortened_secrets(
     assert CODE[:9] not in shown
 
 
-def test_the_tour_does_not_print_a_repeated_body_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tour_prints_a_body_that_occurs_several_times_only_once(
+    base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with new_tpp(base, detail=True) as tpp:
         for _ in range(2):
             tpp.exchange(refresh_token=TOKEN)
@@ -115,7 +117,7 @@ def test_an_error_of_the_python_package_ends_the_tour_with_one_line(
     assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"
 
 
-def test_the_tour_prints_why_a_separate_stack_is_started(tmp_path: Path) -> None:
+def test_the_tour_prints_the_reason_for_starting_a_separate_stack(tmp_path: Path) -> None:
     file = tmp_path / "stack.json"
     environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
     without = play.explain_own_stack(environ)

@@ -16,7 +16,7 @@ from tests.openbanking.kit import TOKEN, URL, VERSIONS, camel_case, error_code
 
 
 @VERSIONS
-def test_init_authorization_returns_the_tpp_and_its_scopes(causeway: Causeway, version: int) -> None:
+def test_init_authorization_returns_the_tpp_and_the_requested_scopes(causeway: Causeway, version: int) -> None:
     asked = causeway.tpp.authorize(version)
 
     answer = causeway.banks[version].call("/init_authorization", {URL[version]: asked["redirect_url"]})
@@ -103,7 +103,7 @@ ALTERATIONS: dict[str, Callable[[str], str]] = {
 
 @VERSIONS
 @pytest.mark.parametrize("alter", ALTERATIONS.values(), ids=ALTERATIONS)
-def test_altered_or_unknown_authorization_url_returns_400(
+def test_an_altered_or_unknown_authorization_url_returns_400(
     causeway: Causeway, version: int, alter: Callable[[str], str]
 ) -> None:
     url = alter(causeway.tpp.authorize(version)["redirect_url"])
@@ -117,7 +117,7 @@ def test_altered_or_unknown_authorization_url_returns_400(
 
 
 @VERSIONS
-def test_authorization_url_that_is_expired_used_or_of_another_bank_returns_400(
+def test_an_authorization_url_that_has_expired_was_used_or_is_for_another_bank_returns_400(
     causeway: Causeway, version: int
 ) -> None:
     wrong = (400, 4301 if version == 1 else "AUTHORIZATION_REQUEST_URL_NOT_VALID")
@@ -139,7 +139,7 @@ def test_authorization_url_that_is_expired_used_or_of_another_bank_returns_400(
 
 
 @VERSIONS
-def test_saved_consent_returns_a_callback_url_with_code_state_and_issuer(causeway: Causeway, version: int) -> None:
+def test_a_saved_consent_returns_a_callback_url_with_code_state_and_issuer(causeway: Causeway, version: int) -> None:
     consented = causeway.psu.approve(version, state="my state")
 
     assert consented.callback_url.startswith("http://127.0.0.1:8000/authorize/callback?")
@@ -174,7 +174,7 @@ MORE = {1: ["account.list", "account.details", "account.balance"], 2: ["accounts
 
 @VERSIONS
 @pytest.mark.parametrize(("change", "v1", "v2"), REFUSED_CONSENTS.values(), ids=REFUSED_CONSENTS)
-def test_invalid_consent_returns_400_and_the_authorization_request_stays_open(
+def test_an_invalid_consent_returns_400_and_the_authorization_request_remains_open(
     causeway: Causeway, version: int, change: dict[str, Any], v1: int, v2: str
 ) -> None:
     asked = MORE[version] if change.get("scopes") == ["fewer"] else causeway.banks[version].scopes
@@ -194,7 +194,7 @@ def test_invalid_consent_returns_400_and_the_authorization_request_stays_open(
 
 
 @VERSIONS
-def test_second_consent_for_one_authorization_request_is_rejected(causeway: Causeway, version: int) -> None:
+def test_a_second_consent_for_one_authorization_request_is_rejected(causeway: Causeway, version: int) -> None:
     url = causeway.psu.approve(version).request_url
 
     answer = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url))
@@ -205,7 +205,7 @@ def test_second_consent_for_one_authorization_request_is_rejected(causeway: Caus
 
 
 @VERSIONS
-def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: int) -> None:
+def test_a_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
@@ -215,7 +215,7 @@ def test_consent_for_an_inactive_tpp_is_rejected(causeway: Causeway, version: in
 
 
 @VERSIONS
-def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, version: int) -> None:
+def test_a_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, version: int) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
     url = causeway.tpp.authorize(version, scopes=[scope])["redirect_url"]
     body = causeway.banks[version].consent_body(url, scopes=[scope], ibans=[])
@@ -227,7 +227,7 @@ def test_consent_with_a_payment_scope_needs_no_account(causeway: Causeway, versi
 
 
 @VERSIONS
-def test_retry_with_the_same_request_id_and_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
+def test_a_retry_with_the_same_request_id_and_body_returns_the_same_response(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
 
@@ -239,7 +239,7 @@ def test_retry_with_the_same_request_id_and_body_returns_the_same_response(cause
 
 
 @VERSIONS
-def test_used_request_id_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
+def test_a_request_id_that_was_used_with_another_body_returns_400(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     headers = {"x-request-id": str(uuid.uuid4())}
     causeway.banks[version].call("/consent", causeway.banks[version].consent_body(url), headers=headers)
@@ -251,7 +251,7 @@ def test_used_request_id_with_another_body_returns_400(causeway: Causeway, versi
 
 
 @VERSIONS
-def test_request_id_can_be_reused_after_a_day(causeway: Causeway, version: int) -> None:
+def test_a_request_id_can_be_reused_after_a_day(causeway: Causeway, version: int) -> None:
     headers = {"x-request-id": str(uuid.uuid4())}
     body = {URL[version]: causeway.tpp.authorize(version)["redirect_url"]}
     causeway.banks[version].call("/init_authorization", body, headers=headers)
@@ -280,7 +280,7 @@ GATE: dict[str, tuple[dict[str, str | None], tuple[int, int], tuple[int, str]]] 
 @VERSIONS
 @pytest.mark.parametrize(("headers", "v1", "v2"), GATE.values(), ids=GATE)
 @pytest.mark.parametrize("path", ["/init_authorization", "/consent", "/token/revoke"])
-def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
+def test_a_bank_call_with_invalid_credentials_or_headers_is_rejected(
     causeway: Causeway,
     version: int,
     path: str,
@@ -298,7 +298,7 @@ def test_bank_call_with_invalid_credentials_or_headers_is_rejected(
 
 @VERSIONS
 @pytest.mark.parametrize("signature", ["other", "%%%"])
-def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_digest(
+def test_a_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_digest(
     causeway: Causeway, version: int, signature: str
 ) -> None:
     if signature == "other":
@@ -313,7 +313,7 @@ def test_wrong_signature_in_a_sandbox_returns_the_known_key_ids_and_the_body_dig
     assert "what the bank sent" not in answer.text
 
 
-def test_missing_signature_is_accepted_in_version_1_and_rejected_in_version_2(causeway: Causeway) -> None:
+def test_a_missing_signature_is_accepted_in_version_1_and_rejected_in_version_2(causeway: Causeway) -> None:
     unsigned: dict[str, str | None] = {"x-signature": None}
     first, second = causeway.tpp.authorize(1)["redirect_url"], causeway.tpp.authorize(2)["redirect_url"]
 
@@ -322,7 +322,9 @@ def test_missing_signature_is_accepted_in_version_1_and_rejected_in_version_2(ca
     assert error_code(refused, 2) == (400, "HEADERS_ERROR")
 
 
-def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: Causeway) -> None:
+def test_an_unsigned_version_1_call_of_a_bank_with_the_setting_signature_required_is_rejected(
+    causeway: Causeway,
+) -> None:
     url = causeway.tpp.authorize(1)["redirect_url"]
     causeway.hub.openbanking.banks.change("ALPHGB21", signature_required=True)
     try:
@@ -336,7 +338,9 @@ def test_signature_required_setting_rejects_unsigned_version_1_calls(causeway: C
 
 
 @VERSIONS
-def test_call_of_a_bank_registered_for_another_api_version_returns_403(causeway: Causeway, version: int) -> None:
+def test_a_call_by_a_bank_that_is_registered_for_another_api_version_returns_403(
+    causeway: Causeway, version: int
+) -> None:
     other = {"x-api-key": causeway.banks[3 - version].api_key}
 
     answer = causeway.banks[version].call("/consent", {}, headers=other)
@@ -346,7 +350,7 @@ def test_call_of_a_bank_registered_for_another_api_version_returns_403(causeway:
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
-def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
+def test_a_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
     answer = causeway.banks[version].call("/consent", raw=raw)
 
     assert error_code(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
@@ -354,7 +358,9 @@ def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int, raw
 
 @VERSIONS
 @pytest.mark.parametrize("raw", [b"[]", b"null", b'"text"', b"7", b'{"x":"' + b"a" * 4_000_000 + b'"}'])
-def test_body_of_the_wrong_shape_or_size_returns_400(causeway: Causeway, version: int, raw: bytes) -> None:
+def test_a_body_with_an_invalid_structure_or_an_excessive_size_returns_400(
+    causeway: Causeway, version: int, raw: bytes
+) -> None:
     answer = causeway.banks[version].call("/consent", raw=raw)
 
     assert answer.status == 400
@@ -377,7 +383,7 @@ def test_body_of_the_wrong_shape_or_size_returns_400(causeway: Causeway, version
         ("PUT", "/tpp/accounts", "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_unknown_action_returns_401_in_the_error_format_of_its_api(
+def test_an_unknown_action_returns_401_in_the_error_format_of_its_api(
     causeway: Causeway, method: str, path: str, code: object
 ) -> None:
     answer = causeway.call(method, path, b"{}")
@@ -391,7 +397,9 @@ def test_unknown_action_returns_401_in_the_error_format_of_its_api(
 
 
 @VERSIONS
-def test_revocation_returns_different_codes_for_malformed_and_unknown_tokens(causeway: Causeway, version: int) -> None:
+def test_a_revocation_returns_different_codes_for_malformed_and_unknown_tokens(
+    causeway: Causeway, version: int
+) -> None:
     foreign = causeway.psu.approve(3 - version).bank_token
     malformed = causeway.banks[version].call("/token/revoke", {TOKEN[version]: "nonsense"})
     unknown = causeway.banks[version].call("/token/revoke", {TOKEN[version]: f"{'0' * 22}.{'A' * 43}"})
@@ -411,7 +419,7 @@ def cancel_path(causeway: Causeway, version: int, url: str) -> str:
 
 
 @VERSIONS
-def test_repeated_call_of_the_cancel_url_repeats_the_redirect_with_the_first_reason(
+def test_opening_the_cancel_url_again_repeats_the_redirect_with_the_first_reason(
     causeway: Causeway, version: int
 ) -> None:
     asked = causeway.tpp.authorize(version, state="s1")
@@ -434,14 +442,16 @@ def test_repeated_call_of_the_cancel_url_repeats_the_redirect_with_the_first_rea
 
 
 @VERSIONS
-def test_cancel_url_without_a_reason_redirects_with_access_denied(causeway: Causeway, version: int) -> None:
+def test_the_cancel_url_without_a_reason_redirects_with_access_denied(causeway: Causeway, version: int) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
 
     assert "error=access_denied" in causeway.call("GET", path).headers["location"]
 
 
 @VERSIONS
-def test_cancel_url_after_consent_redirects_and_does_not_invalidate_the_code(causeway: Causeway, version: int) -> None:
+def test_opening_the_cancel_url_after_the_consent_redirects_and_does_not_invalidate_the_code(
+    causeway: Causeway, version: int
+) -> None:
     asked = causeway.tpp.authorize(version)
     path = cancel_path(causeway, version, asked["redirect_url"])
     saved = causeway.banks[version].call("/consent", causeway.banks[version].consent_body(asked["redirect_url"]))
@@ -454,7 +464,7 @@ def test_cancel_url_after_consent_redirects_and_does_not_invalidate_the_code(cau
 
 
 @VERSIONS
-def test_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, version: int) -> None:
+def test_the_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, version: int) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     causeway.clock.advance(seconds=3600)
 
@@ -462,7 +472,7 @@ def test_cancel_url_of_an_expired_request_still_redirects(causeway: Causeway, ve
 
 
 @VERSIONS
-def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causeway: Causeway, version: int) -> None:
+def test_the_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causeway: Causeway, version: int) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
@@ -475,7 +485,7 @@ def test_cancel_url_of_an_inactive_client_returns_404_without_a_redirect(causewa
 
 @VERSIONS
 @pytest.mark.parametrize("method", ["batch_get", "transact"])
-def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, version: int, method: str) -> None:
+def test_the_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, version: int, method: str) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
 
     with causeway.storage_gone(method):
@@ -489,7 +499,7 @@ def test_cancel_url_returns_an_html_page_when_storage_fails(causeway: Causeway, 
 
 
 @VERSIONS
-def test_cancel_url_of_another_api_version_returns_404(causeway: Causeway, version: int) -> None:
+def test_the_cancel_url_of_another_api_version_returns_404(causeway: Causeway, version: int) -> None:
     path = cancel_path(causeway, version, causeway.tpp.authorize(version)["redirect_url"])
     other = path.replace("/bank/", "/bank/v2/") if version == 1 else path.replace("/v2", "")
 
@@ -497,7 +507,7 @@ def test_cancel_url_of_another_api_version_returns_404(causeway: Causeway, versi
 
 
 @pytest.mark.parametrize("path", ["/bank/cancel/nonsense", f"/bank/v2/cancel/{'0' * 64}.{'A' * 43}"])
-def test_unknown_cancel_url_returns_404_with_an_html_page(causeway: Causeway, path: str) -> None:
+def test_an_unknown_cancel_url_returns_404_with_an_html_page(causeway: Causeway, path: str) -> None:
     answer = causeway.call("GET", path)
 
     assert answer.status == 404
@@ -508,7 +518,7 @@ def test_unknown_cancel_url_returns_404_with_an_html_page(causeway: Causeway, pa
 # -- keys
 
 
-def test_public_key_is_published_as_pem_and_as_jwks(causeway: Causeway) -> None:
+def test_the_public_key_is_published_as_pem_and_as_jwks(causeway: Causeway) -> None:
     pem = causeway.call("GET", "/bank/public_key")
     jwks = causeway.call("GET", "/.well-known/jwks.json").body
 
@@ -518,7 +528,7 @@ def test_public_key_is_published_as_pem_and_as_jwks(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_null_authorization_url_counts_as_missing(causeway: Causeway, version: int) -> None:
+def test_an_authorization_url_with_the_value_null_is_treated_as_missing(causeway: Causeway, version: int) -> None:
     answer = causeway.banks[version].call(
         "/init_authorization", {"request_url" if version == 1 else "requestUrl": None}
     )
@@ -529,14 +539,14 @@ def test_null_authorization_url_counts_as_missing(causeway: Causeway, version: i
         assert answer.body["additionalErrors"][0]["code"] == "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST"
 
 
-def test_null_scopes_count_as_missing(causeway: Causeway) -> None:
+def test_scopes_with_the_value_null_are_treated_as_missing(causeway: Causeway) -> None:
     answer = causeway.banks[1].call("/consent", {"request_url": "https://x.example", "scopes": None})
 
     assert answer.body["error_code"] == 4302
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_consent_accepts_numeric_account_identifiers(causeway: Causeway, version: int) -> None:
+def test_a_consent_accepts_numeric_account_identifiers(causeway: Causeway, version: int) -> None:
     url = causeway.tpp.authorize(version)["redirect_url"]
     body = causeway.banks[version].consent_body(url, account_ids=[1001], account_numbers=[12345678])
 
@@ -544,7 +554,7 @@ def test_consent_accepts_numeric_account_identifiers(causeway: Causeway, version
 
 
 @pytest.mark.parametrize("path", ["/tpp", "/bank"])
-def test_post_to_the_base_path_of_an_api_returns_401(causeway: Causeway, path: str) -> None:
+def test_a_post_to_the_base_path_of_an_api_returns_401(causeway: Causeway, path: str) -> None:
     answer = causeway.call("POST", path)
 
     assert answer.status == 401

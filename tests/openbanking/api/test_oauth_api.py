@@ -20,7 +20,7 @@ def metadata(causeway: Causeway, name: str = "oauth-authorization-server") -> An
     return answer.body
 
 
-def test_metadata_lists_every_endpoint_method_and_algorithm(causeway: Causeway) -> None:
+def test_the_metadata_document_lists_every_endpoint_method_and_algorithm(causeway: Causeway) -> None:
     found = metadata(causeway)
 
     assert found["issuer"] == BASE
@@ -41,7 +41,9 @@ def test_metadata_lists_every_endpoint_method_and_algorithm(causeway: Causeway) 
     assert "mtls_endpoint_aliases" not in found
 
 
-def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_causeway: Causeway, tmp_path: Path) -> None:
+def test_the_metadata_of_a_stage_with_mutual_tls_lists_the_mutual_tls_endpoint_aliases(
+    shared_causeway: Causeway, tmp_path: Path
+) -> None:
     causeway = shared_causeway.again(stage_with(Authority(), tmp_path))
     with causeway.installed():
         found = metadata(causeway)
@@ -59,7 +61,7 @@ def test_stage_with_mutual_tls_publishes_its_endpoint_aliases(shared_causeway: C
     assert resource["tls_client_certificate_bound_access_tokens"] is True
 
 
-def test_protected_resource_metadata_lists_servers_methods_and_scopes(causeway: Causeway) -> None:
+def test_the_protected_resource_metadata_lists_servers_methods_and_scopes(causeway: Causeway) -> None:
     found = metadata(causeway, "oauth-protected-resource")
 
     assert found["resource"] == BASE
@@ -70,7 +72,7 @@ def test_protected_resource_metadata_lists_servers_methods_and_scopes(causeway: 
 
 
 @pytest.mark.parametrize("path", ["/oauth/par", "/oauth/introspect"])
-def test_par_and_introspection_return_oauth_errors(causeway: Causeway, path: str) -> None:
+def test_the_par_and_introspection_endpoints_return_errors_in_the_oauth_format(causeway: Causeway, path: str) -> None:
     for form, client_id, error, status in (
         ({"x": "y"}, "unknown", "invalid_client", 401),
         ({"x": "y"}, None, "invalid_request", 400),
@@ -81,7 +83,7 @@ def test_par_and_introspection_return_oauth_errors(causeway: Causeway, path: str
     assert causeway.tpp.call("GET", path).status == 405
 
 
-def test_pushed_request_with_an_unknown_bank_returns_400(causeway: Causeway) -> None:
+def test_a_pushed_request_with_an_unknown_bank_returns_400(causeway: Causeway) -> None:
     """The endpoint returns 400, although other calls return 404 for an unknown bank."""
     form = {"response_type": "code", "bic": "OTHERXX1", "scope": "accounts"}
 

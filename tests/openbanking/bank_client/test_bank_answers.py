@@ -67,7 +67,7 @@ def mistyped(row: Row, *, mandatory: bool) -> Iterator[tuple[Member, str, Any]]:
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=True))
-def test_bank_response_without_a_mandatory_member_returns_502(relay: Relay, row: Row, member: Member) -> None:
+def test_a_bank_response_without_a_mandatory_member_returns_502(relay: Relay, row: Row, member: Member) -> None:
     answer = relay.call(row, answer=without(row.answer, member))
 
     assert f"{member.shown} is required" in details_of(answer)
@@ -79,7 +79,7 @@ def with_members(*, mandatory: bool) -> pytest.MarkDecorator:
 
 
 @with_members(mandatory=True)
-def test_bank_response_with_a_mistyped_mandatory_member_returns_502(
+def test_a_bank_response_with_a_mistyped_mandatory_member_returns_502(
     relay: Relay, row: Row, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=True):
@@ -89,7 +89,7 @@ def test_bank_response_with_a_mistyped_mandatory_member_returns_502(
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
-def test_bank_response_with_a_missing_or_null_optional_member_is_accepted(
+def test_a_bank_response_with_a_missing_or_null_optional_member_is_accepted(
     relay: Relay, row: Row, member: Member, lines: Lines
 ) -> None:
     for given in (without(row.answer, member), with_value(row.answer, member, None)):
@@ -100,7 +100,7 @@ def test_bank_response_with_a_missing_or_null_optional_member_is_accepted(
 
 
 @with_members(mandatory=False)
-def test_mistyped_optional_member_reaches_the_tpp_and_is_logged(
+def test_a_mistyped_optional_member_reaches_the_tpp_and_is_logged(
     relay: Relay, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     for member, label, value in mistyped(row, mandatory=False):
@@ -128,7 +128,7 @@ def too_long(member: Member) -> Any:
         and not (row.is_payment and member.path in ("payment_id", "status"))  # a payment is stored under and with it
     ],
 )
-def test_overlong_member_reaches_the_tpp_and_is_logged(relay: Relay, row: Row, member: Member, lines: Lines) -> None:
+def test_an_overlong_member_reaches_the_tpp_and_is_logged(relay: Relay, row: Row, member: Member, lines: Lines) -> None:
     given = with_value(row.answer, member, too_long(member))
     is_listed = member.path == "accounts[].iban"  # the consent of other calls names another IBAN: it would be withheld
     bearer = relay.bearer_for(row.version, account_ids=["1", "r1"]) if is_listed else None
@@ -142,7 +142,7 @@ def test_overlong_member_reaches_the_tpp_and_is_logged(relay: Relay, row: Row, m
 
 
 @EVERY_ROW
-def test_valid_bank_response_logs_no_problem(relay: Relay, row: Row, lines: Lines) -> None:
+def test_a_valid_bank_response_logs_no_problem(relay: Relay, row: Row, lines: Lines) -> None:
     assert relay.call(row).status == 200
     assert logged_problems(lines) == []
 
@@ -151,7 +151,7 @@ def test_valid_bank_response_logs_no_problem(relay: Relay, row: Row, lines: Line
     ("row", "member"),
     [pytest.param(row, each, id=f"{row}-{each.path}") for row, each in members(mandatory=True) if each.type == "LIST"],
 )
-def test_mandatory_list_may_be_empty_but_rejects_entries_that_are_not_objects(
+def test_a_mandatory_list_can_be_empty_but_an_entry_that_is_not_an_object_is_rejected(
     relay: Relay, row: Row, member: Member
 ) -> None:
     assert relay.call(row, answer=with_value(row.answer, member, [])).status == 200
@@ -181,7 +181,7 @@ def test_one_invalid_list_entry_of_a_bank_response_returns_502(relay: Relay, row
 
 
 @pytest.mark.parametrize("one", ["accounts", "account"])
-def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(relay: Relay, one: str) -> None:
+def test_a_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(relay: Relay, one: str) -> None:
     row = BY_WEBHOOK["/account_balance"]
     balance = row.answer["accounts"][0]
 
@@ -195,7 +195,7 @@ def test_version_1_balance_as_an_object_or_a_list_reaches_the_tpp_as_a_list(rela
     [lambda page: page, lambda page: [page], lambda page: [{name: value} for name, value in page.items()]],
     ids=["an object", "a list of one", "a list of members"],
 )
-def test_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object(
+def test_a_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object(
     relay: Relay, shape: Callable[[Any], Any]
 ) -> None:
     row = BY_WEBHOOK["/account_payments"]
@@ -207,13 +207,13 @@ def test_version_1_paginator_as_an_object_or_a_list_reaches_the_tpp_as_an_object
 
 
 @pytest.mark.parametrize("paginator", [[], ["x"], [{"limit": 1}], [[{"limit": 1, "current_page": 1}]]], ids=repr)
-def test_paginator_with_an_invalid_structure_returns_502(relay: Relay, paginator: Any) -> None:
+def test_a_paginator_with_an_invalid_structure_returns_502(relay: Relay, paginator: Any) -> None:
     row = BY_WEBHOOK["/account_payments"]
 
     assert "paginator" in details_of(relay.call(row, answer=row.answer | {"paginator": paginator}))
 
 
-def test_version_2_account_as_an_object_or_a_list_of_one_reaches_the_tpp_as_an_object(relay: Relay) -> None:
+def test_a_version_2_account_as_an_object_or_a_list_of_one_reaches_the_tpp_as_an_object(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account"]
     account = row.answer["account"]
 
@@ -233,7 +233,7 @@ def test_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(relay: Rela
 
 
 @pytest.mark.parametrize("row", [row for row in HELD_ROWS if row.version == 1], ids=str)
-def test_version_1_member_names_reach_the_tpp_unchanged(relay: Relay, row: Row) -> None:
+def test_a_version_1_member_names_reach_the_tpp_unchanged(relay: Relay, row: Row) -> None:
     given = row.answer | {"ownDetail": {"innerValue": 1}}
 
     answer = relay.call(row, answer=given)
@@ -243,7 +243,7 @@ def test_version_1_member_names_reach_the_tpp_unchanged(relay: Relay, row: Row) 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 1], ids=str)
 @pytest.mark.parametrize("status", ["missing", "ok", "", None, True, 200], ids=repr)
-def test_version_1_response_without_status_success_returns_502(relay: Relay, row: Row, status: Any) -> None:
+def test_a_version_1_response_without_the_status_success_returns_502(relay: Relay, row: Row, status: Any) -> None:
     given = {name: value for name, value in row.answer.items() if name != "status"}
     given |= {} if status == "missing" else {"status": status}
 
@@ -256,7 +256,7 @@ def test_version_1_response_without_status_success_returns_502(relay: Relay, row
 
 @pytest.mark.parametrize(("asked", "other"), [("booked", "pending"), ("pending", "booked")])
 @pytest.mark.parametrize("left_out", ["missing", "null"])
-def test_list_of_transactions_with_an_unrequested_booking_status_is_optional(
+def test_a_list_of_transactions_with_an_unrequested_booking_status_is_optional(
     relay: Relay, asked: str, other: str, left_out: str, lines: Lines
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
@@ -275,7 +275,7 @@ def test_list_of_transactions_with_an_unrequested_booking_status_is_optional(
 @pytest.mark.parametrize(
     ("asked", "missing"), [("booked", "booked"), ("pending", "pending"), ("both", "booked"), ("both", "pending")]
 )
-def test_list_of_transactions_of_the_requested_booking_status_is_mandatory(
+def test_a_list_of_transactions_of_the_requested_booking_status_is_mandatory(
     relay: Relay, asked: str, missing: str
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
@@ -327,7 +327,7 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
 
 
 @EVERY_ROW
-def test_bank_failure_returns_502_with_its_reason_and_the_payment_outcome(
+def test_a_bank_failure_returns_502_with_the_reason_and_the_payment_outcome(
     relay: Relay, row: Row, subtests: pytest.Subtests
 ) -> None:
     for label, (made, said, outcome) in MISBEHAVIOUR.items():
@@ -364,14 +364,14 @@ GOOD_TOKEN: dict[str, Made] = {
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", TOKEN_REFUSED.values(), ids=TOKEN_REFUSED)
-def test_rejected_bank_token_returns_502_with_authorize_again(relay: Relay, row: Row, made: Made) -> None:
+def test_a_rejected_bank_token_returns_502_with_authorize_again(relay: Relay, row: Row, made: Made) -> None:
     answer = relay.call(row, answer=made(row))
 
     details_of(answer)
     assert (AGAIN in answer.body["title"]) is row.token, "where no token was sent, none was refused"
 
 
-def test_direct_payment_status_without_a_token_never_returns_authorize_again(relay: Relay) -> None:
+def test_a_direct_payment_status_without_a_token_never_returns_authorize_again(relay: Relay) -> None:
     direct, status = BY_WEBHOOK["/v2_payment_direct_single"], BY_WEBHOOK["/v2_payment_single_status"]
     assert relay.call(direct).status == 200
     relay.bank_answers(status, Reply(401, b"", {}, 0))
@@ -385,7 +385,7 @@ def test_direct_payment_status_without_a_token_never_returns_authorize_again(rel
 
 @EVERY_ROW
 @pytest.mark.parametrize("made", GOOD_TOKEN.values(), ids=GOOD_TOKEN)
-def test_bank_refusal_without_a_token_error_returns_502_without_authorize_again(
+def test_a_bank_refusal_without_a_token_error_returns_502_without_authorize_again(
     relay: Relay, row: Row, made: Made
 ) -> None:
     answer = relay.call(row, answer=made(row))
@@ -395,14 +395,16 @@ def test_bank_refusal_without_a_token_error_returns_502_without_authorize_again(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_payment_response_without_a_mandatory_member_leaves_the_outcome_unknown(relay: Relay, row: Row) -> None:
+def test_a_payment_response_without_a_mandatory_member_leaves_the_outcome_unknown(relay: Relay, row: Row) -> None:
     for member in row.table.answer:
         answer = relay.call(row, answer=without(row.answer, member))
         assert UNKNOWN in answer.body["title"]
 
 
 @EVERY_ROW
-def test_bank_error_masks_credentials_for_the_tpp_and_the_log(relay: Relay, row: Row, lines: Lines) -> None:
+def test_credentials_in_a_bank_error_are_masked_in_the_response_and_in_the_log(
+    relay: Relay, row: Row, lines: Lines
+) -> None:
     token, key = relay.bank_tokens[row.version], relay.bank(row).api_key
     secrets = [key, key.rpartition(".")[2], *([token, token.rpartition(".")[2]] if row.token else [])]
 
@@ -416,7 +418,9 @@ def test_bank_error_masks_credentials_for_the_tpp_and_the_log(relay: Relay, row:
 
 @EVERY_ROW
 @pytest.mark.parametrize("text", ["a\u0000b\r\nX: y\u202e", "x" * 100_000, ["a", "list"], {"an": "object"}, 7, True])
-def test_bank_error_text_is_printable_and_has_at_most_512_characters(relay: Relay, row: Row, text: Any) -> None:
+def test_the_text_of_a_bank_error_is_printable_and_has_at_most_512_characters(
+    relay: Relay, row: Row, text: Any
+) -> None:
     details = details_of(relay.call(row, answer=Reply(400, error(row.version, 1, text), {}, 0)))
 
     assert details.isprintable()
@@ -425,7 +429,7 @@ def test_bank_error_text_is_printable_and_has_at_most_512_characters(relay: Rela
 
 
 @EVERY_ROW
-def test_next_call_after_a_bank_failure_succeeds(relay: Relay, row: Row) -> None:
+def test_the_next_call_after_a_bank_failure_succeeds(relay: Relay, row: Row) -> None:
     failed: Answer = relay.call(row, answer=Reply(500, b"{}", {}, 0))
 
     assert failed.status == 502

@@ -89,7 +89,7 @@ def instances(causeway: Causeway) -> Instances:
     return made
 
 
-def test_instances_share_one_probe_in_30_s_during_a_known_downtime(instances: Instances) -> None:
+def test_all_instances_together_send_one_probe_in_30_seconds_during_a_known_downtime(instances: Instances) -> None:
     instances.go_down()
     assert instances.is_down
     before = instances.sent
@@ -106,7 +106,7 @@ def test_instances_share_one_probe_in_30_s_during_a_known_downtime(instances: In
     assert instances.sent == before + 2
 
 
-def test_instance_reads_open_downtimes_when_it_writes_its_counters(instances: Instances) -> None:
+def test_an_instance_reads_the_open_downtimes_when_the_instance_writes_its_counters(instances: Instances) -> None:
     for _ in range(5):
         instances.ask(0, HANGS)
     instances.write_counters([0])
@@ -130,14 +130,16 @@ def test_a_successful_probe_ends_the_recorded_bank_downtime(instances: Instances
     assert instances.ask(1).status == 200
 
 
-def test_instance_with_a_stale_open_downtime_resumes_after_a_successful_probe(instances: Instances) -> None:
+def test_an_instance_with_a_stale_record_of_a_downtime_resumes_calls_after_a_successful_probe(
+    instances: Instances,
+) -> None:
     instances.go_down()
     assert instances.ask(1).status == 200
 
     assert [instances.ask(number).status for number in (0, 2)] == [200, 200]
 
 
-def test_instance_refused_during_a_downtime_resumes_after_the_probe_of_another_instance(instances: Instances) -> None:
+def test_an_instance_resumes_calls_to_a_bank_after_a_successful_probe_of_another_instance(instances: Instances) -> None:
     instances.go_down()
     instances.ask(0, HANGS)
     assert instances.ask(2).status == 502
@@ -147,7 +149,7 @@ def test_instance_refused_during_a_downtime_resumes_after_the_probe_of_another_i
     assert instances.ask(2).status == 200
 
 
-def test_unfinished_probe_admits_a_new_probe_after_30_s(instances: Instances) -> None:
+def test_a_new_probe_is_permitted_30_seconds_after_a_probe_that_did_not_finish(instances: Instances) -> None:
     instances.go_down()
     instances.hubs[2].openbanking.bank_client.breaker.admit(BIC)
 
@@ -156,7 +158,7 @@ def test_unfinished_probe_admits_a_new_probe_after_30_s(instances: Instances) ->
     assert instances.ask(0).status == 200
 
 
-def test_probe_claim_without_a_storage_response_sends_no_probe(instances: Instances) -> None:
+def test_a_probe_is_not_sent_if_storage_does_not_confirm_the_claim_of_the_probe(instances: Instances) -> None:
     instances.go_down()
     before = instances.sent
 
@@ -169,7 +171,7 @@ def test_probe_claim_without_a_storage_response_sends_no_probe(instances: Instan
     assert instances.ask(1).status == 200
 
 
-def test_downtime_recorded_by_an_instance_with_a_fast_clock_pauses_no_instance(causeway: Causeway) -> None:
+def test_a_downtime_recorded_by_an_instance_with_a_fast_clock_pauses_no_instance(causeway: Causeway) -> None:
     causeway.clock.advance(7200)
     know_downtime(causeway)
     causeway.clock.advance(-7200)
@@ -179,7 +181,9 @@ def test_downtime_recorded_by_an_instance_with_a_fast_clock_pauses_no_instance(c
 
 
 @pytest.mark.parametrize("back", [3, 3600])
-def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s(causeway: Causeway, back: int) -> None:
+def test_a_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_seconds(
+    causeway: Causeway, back: int
+) -> None:
     aisp = Aisp(causeway)
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -193,7 +197,7 @@ def test_probe_claimed_before_a_clock_was_set_back_pauses_calls_for_at_most_30_s
     assert aisp.list_accounts().status == 200
 
 
-def test_probe_claimed_by_an_instance_with_a_fast_clock_does_not_pause_other_instances(causeway: Causeway) -> None:
+def test_a_probe_claimed_by_an_instance_with_a_fast_clock_does_not_pause_other_instances(causeway: Causeway) -> None:
     causeway.clock.advance(3600)
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -204,7 +208,7 @@ def test_probe_claimed_by_an_instance_with_a_fast_clock_does_not_pause_other_ins
     other.admit(BIC)
 
 
-def test_number_of_calls_that_a_circuit_admits_is_zero_one_or_unlimited(causeway: Causeway) -> None:
+def test_a_circuit_breaker_permits_no_call_one_call_or_an_unlimited_number_of_calls(causeway: Causeway) -> None:
     circuits = causeway.hub.openbanking.bank_client.breaker
     assert circuits.calls_admitted(BIC) is None
     open_circuit(causeway, 1)
@@ -219,7 +223,9 @@ def test_number_of_calls_that_a_circuit_admits_is_zero_one_or_unlimited(causeway
     assert circuits.calls_admitted(BIC) is None
 
 
-def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_probe_is_counted_as_the_opening_of_a_circuit_breaker(
+    instances: Instances, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A failed probe emits the ``CircuitOpened`` metric again, so that the alarm remains active during the outage."""
     instances.go_down()
     capsys.readouterr()
@@ -232,7 +238,7 @@ def test_failed_probe_counts_as_an_opened_circuit(instances: Instances, capsys: 
 # -- payments
 
 
-def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Causeway) -> None:
+def test_a_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     assert claims_probe(causeway)
@@ -246,7 +252,7 @@ def test_payment_during_a_downtime_is_not_sent_and_succeeds_later(causeway: Caus
     assert (pisp.pay("key-1").status, pisp.calls) == (200, 1)
 
 
-def test_payment_during_a_probe_of_another_instance_returns_502_before_its_claim_is_written(causeway: Causeway) -> None:
+def test_a_payment_during_a_probe_of_another_instance_returns_502_and_writes_no_claim(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
     causeway.hub.openbanking.bank_client.breaker.admit(BIC)
@@ -257,7 +263,7 @@ def test_payment_during_a_probe_of_another_instance_returns_502_before_its_claim
     assert (refused.status, pisp.calls) == (502, 0)
 
 
-def test_payment_with_failed_claims_does_not_claim_the_probe(causeway: Causeway) -> None:
+def test_a_payment_whose_claims_fail_does_not_claim_the_probe(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
     know_downtime(causeway)
 
@@ -270,7 +276,7 @@ def test_payment_with_failed_claims_does_not_claim_the_probe(causeway: Causeway)
 # -- unattended reads
 
 
-def test_read_above_its_limit_does_not_claim_the_probe(causeway: Causeway) -> None:
+def test_a_read_above_the_read_limit_does_not_claim_the_probe(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up()
@@ -281,7 +287,7 @@ def test_read_above_its_limit_does_not_claim_the_probe(causeway: Causeway) -> No
     assert claims_probe(causeway)
 
 
-def test_read_refused_during_the_probe_of_another_instance_is_not_counted(causeway: Causeway) -> None:
+def test_a_read_refused_during_the_probe_of_another_instance_is_not_counted(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     know_downtime(causeway)
@@ -296,7 +302,7 @@ def test_read_refused_during_the_probe_of_another_instance_is_not_counted(causew
 # -- what it costs
 
 
-def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(causeway: Causeway) -> None:
+def test_a_call_to_a_responding_bank_makes_no_storage_call_for_the_circuit_breaker(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     assert aisp.list_accounts().status == 200
 
@@ -306,7 +312,7 @@ def test_call_to_a_responding_bank_needs_no_storage_call_for_its_circuit(causewa
     assert calls == ["BatchGetItem"]
 
 
-def test_instance_writes_at_most_once_in_30_s_during_a_downtime(causeway: Causeway) -> None:
+def test_an_instance_writes_to_storage_at_most_once_in_30_seconds_during_a_downtime(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     assert aisp.list_accounts().status == 200
     know_downtime(causeway)

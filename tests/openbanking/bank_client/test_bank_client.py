@@ -52,12 +52,12 @@ def refusal(version: int, status: int, code: Any) -> Reply:
 
 
 @pytest.mark.parametrize("code", [4201, 4202, "4201", "4202", "AUTHENTICATION_REQUIRED"])
-def test_token_error_code_of_a_bank_returns_authorize_again(version: int, failing: Ask, code: Any) -> None:
+def test_a_token_error_code_of_a_bank_returns_authorize_again(version: int, failing: Ask, code: Any) -> None:
     for status in (200, 400, 401, 403):
         assert "authorize again" in failing(refusal(version, status, code)).body["title"]
 
 
-def test_bank_status_401_without_an_error_code_returns_authorize_again(failing: Ask) -> None:
+def test_a_bank_status_401_without_an_error_code_returns_authorize_again(failing: Ask) -> None:
     for body in (b"", b"{}", b"<html>", b"[]", b'{"status":"error"}'):
         assert "authorize again" in failing(Reply(401, body, {}, 0)).body["title"]
 
@@ -65,7 +65,7 @@ def test_bank_status_401_without_an_error_code_returns_authorize_again(failing: 
 @pytest.mark.parametrize(
     "code", ["RESOURCE_UNKNOWN", "WRONG_CREDENTIALS", 4200, "4200", "REQUEST_ID_NOT_UUID", 4204, "SERVICE_BLOCKED", 42]
 )
-def test_bank_error_code_other_than_a_token_error_does_not_return_authorize_again(
+def test_a_bank_error_code_other_than_a_token_error_does_not_return_authorize_again(
     version: int, failing: Ask, code: Any
 ) -> None:
     for status in (200, 400, 401, 404):
@@ -75,7 +75,7 @@ def test_bank_error_code_other_than_a_token_error_does_not_return_authorize_agai
         assert answer.body["additionalErrors"][0]["details"] == f"{code}: no"
 
 
-def test_bank_status_other_than_401_without_an_error_code_does_not_return_authorize_again(failing: Ask) -> None:
+def test_a_bank_status_other_than_401_without_an_error_code_does_not_return_authorize_again(failing: Ask) -> None:
     for status in (400, 403, 404, 500, 503):
         assert "authorize again" not in failing(Reply(status, b"{}", {}, 0)).text
 
@@ -125,7 +125,7 @@ def test_credentials_in_a_malformed_bank_response_reach_neither_the_tpp_nor_the_
         assert seen[0].rpartition(".")[2] not in place
 
 
-def test_long_bank_error_is_truncated(version: int, failing: Ask) -> None:
+def test_a_long_bank_error_is_truncated(version: int, failing: Ask) -> None:
     answer = failing(error(version, "c" * 5000, "t" * 100_000))
 
     assert len(answer.text) < 1500
@@ -134,7 +134,7 @@ def test_long_bank_error_is_truncated(version: int, failing: Ask) -> None:
 # -- a bank that wants to be left alone
 
 
-def test_retry_after_of_a_429_or_5xx_reaches_the_tpp_up_to_one_day(failing: Ask) -> None:
+def test_the_retry_after_header_of_a_429_or_5xx_response_reaches_the_tpp_up_to_one_day(failing: Ask) -> None:
     asked_for = {
         "7": "7",
         "0": "0",
@@ -151,12 +151,12 @@ def test_retry_after_of_a_429_or_5xx_reaches_the_tpp_up_to_one_day(failing: Ask)
         assert failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers["retry-after"] == "7"
 
 
-def test_retry_after_of_a_status_other_than_429_or_5xx_is_ignored(failing: Ask) -> None:
+def test_the_retry_after_header_of_a_response_other_than_429_or_5xx_is_ignored(failing: Ask) -> None:
     for status in (200, 202, 302, 400, 404):
         assert "retry-after" not in failing(Reply(status, b"", {"Retry-After": "7"}, 0)).headers
 
 
-def test_bank_failure_has_the_status_of_the_bank_response(causeway: Causeway) -> None:
+def test_a_bank_failure_contains_the_status_of_the_bank_response(causeway: Causeway) -> None:
     side = causeway.banks[1]
 
     def status_after(answer: Any) -> int | None:
@@ -205,7 +205,9 @@ def test_every_call_to_a_bank_writes_a_log_line(causeway: Causeway, version: int
 
 
 @pytest.mark.parametrize(("letter", "fits"), [("a", True), ("ж", False), ('"', False)])
-def test_bank_response_above_the_lambda_response_limit_returns_502(causeway: Causeway, letter: str, fits: bool) -> None:
+def test_a_bank_response_above_the_lambda_response_limit_returns_502(
+    causeway: Causeway, letter: str, fits: bool
+) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     name = letter * (4_500_000 if fits else 1_500_000)
     accounts = [{"id": "1", "name": name, "iban": IBAN, "currency": "GBP"}]

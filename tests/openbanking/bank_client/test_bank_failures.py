@@ -16,7 +16,7 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Circuit
     ],
     ids=lambda each: getattr(each, "detail", each),
 )
-def test_caller_is_responsible_for_a_plain_refusal_and_the_bank_for_other_failures(
+def test_the_caller_is_at_fault_for_a_plain_refusal_and_the_bank_for_all_other_failures(
     failure: BankFailed, blamed: str
 ) -> None:
     assert failure.responsible == blamed
@@ -35,7 +35,7 @@ def test_replacing_the_detail_of_a_bank_failure_does_not_change_other_fields() -
     assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
 
 
-def test_open_circuit_failure_reports_that_the_call_was_not_sent_and_the_seconds_to_wait() -> None:
+def test_the_failure_of_an_open_circuit_states_that_no_call_was_sent_and_how_long_to_wait() -> None:
     failure = BankFailed.of_open_circuit(CircuitOpen(30))
 
     assert failure.reach == "never"
@@ -44,5 +44,5 @@ def test_open_circuit_failure_reports_that_the_call_was_not_sent_and_the_seconds
     assert "30 s" in failure.detail
 
 
-def test_failure_detail_replaces_unprintable_characters() -> None:
+def test_unprintable_characters_in_the_detail_of_a_bank_failure_are_replaced() -> None:
     assert BankFailed("no\r\nsuch\x00account").detail == "no  such account"

@@ -35,11 +35,11 @@ def refused_for(call: Callable[[str], None], key: str = "bank") -> int:
     return caught.value.retry_after
 
 
-def test_breaker_limits_are_5_failures_and_30_seconds() -> None:
+def test_the_limits_of_the_circuit_breaker_are_5_failures_and_30_seconds() -> None:
     assert (FAILURES, OPEN_SECONDS) == (5, 30)
 
 
-def test_time_limit_of_a_call_is_shorter_than_the_open_time_of_a_circuit() -> None:
+def test_the_time_limit_of_a_call_is_shorter_than_the_open_time_of_a_circuit_breaker() -> None:
     """Therefore, a call that starts before the circuit opens ends before the probe starts."""
     assert TOTAL_SECONDS < OPEN_SECONDS
 
@@ -58,7 +58,7 @@ def test_five_failures_in_a_row_open_a_circuit_for_thirty_seconds(breaker: Break
     breaker.admit("bank")
 
 
-def test_success_resets_the_count_of_failures(breaker: Breaker) -> None:
+def test_a_successful_call_resets_the_count_of_failures(breaker: Breaker) -> None:
     for _ in range(3):
         fail(breaker, 4)
         breaker.record_success("bank")
@@ -118,7 +118,9 @@ def test_a_probe_that_fails_opens_the_circuit_again(breaker: Breaker, clock: Man
         assert refused_for(breaker.admit) == 30
 
 
-def test_record_failure_returns_true_when_it_opens_a_circuit(breaker: Breaker, clock: ManualClock) -> None:
+def test_record_failure_returns_true_if_the_failure_opens_a_circuit_breaker(
+    breaker: Breaker, clock: ManualClock
+) -> None:
     told = [breaker.record_failure("bank") for _ in range(7)]
     clock.advance(30)
     breaker.admit("bank")
@@ -127,7 +129,9 @@ def test_record_failure_returns_true_when_it_opens_a_circuit(breaker: Breaker, c
     assert told == [False] * 4 + [True, False, False, True]
 
 
-def test_unfinished_probe_admits_a_new_probe_after_30_s(breaker: Breaker, clock: ManualClock) -> None:
+def test_a_new_probe_is_permitted_30_seconds_after_a_probe_that_did_not_finish(
+    breaker: Breaker, clock: ManualClock
+) -> None:
     fail(breaker, 5)
     clock.advance(30)
     breaker.admit("bank")
@@ -139,7 +143,9 @@ def test_unfinished_probe_admits_a_new_probe_after_30_s(breaker: Breaker, clock:
     assert refused_for(breaker.admit) == 1
 
 
-def test_late_failure_does_not_extend_an_open_circuit(breaker: Breaker, clock: ManualClock) -> None:
+def test_a_late_failure_does_not_extend_the_open_time_of_a_circuit_breaker(
+    breaker: Breaker, clock: ManualClock
+) -> None:
     fail(breaker, 5)
     clock.advance(20)
     breaker.record_failure("bank")
@@ -147,7 +153,7 @@ def test_late_failure_does_not_extend_an_open_circuit(breaker: Breaker, clock: M
     assert refused_for(breaker.admit) == 10
 
 
-def test_late_success_closes_an_open_circuit(breaker: Breaker) -> None:
+def test_a_late_successful_response_closes_an_open_circuit_breaker(breaker: Breaker) -> None:
     fail(breaker, 5)
 
     breaker.record_success("bank")
@@ -155,7 +161,9 @@ def test_late_success_closes_an_open_circuit(breaker: Breaker) -> None:
     breaker.admit("bank")
 
 
-def test_require_closed_checks_a_circuit_without_claiming_the_probe(breaker: Breaker, clock: ManualClock) -> None:
+def test_the_function_require_closed_checks_a_circuit_breaker_without_claiming_the_probe(
+    breaker: Breaker, clock: ManualClock
+) -> None:
     breaker.require_closed("bank")
     fail(breaker, 5)
     assert refused_for(breaker.require_closed) == 30
@@ -168,7 +176,7 @@ def test_require_closed_checks_a_circuit_without_claiming_the_probe(breaker: Bre
     breaker.require_closed("bank")
 
 
-def test_breaker_counts_concurrent_failures_of_all_threads(breaker: Breaker) -> None:
+def test_the_circuit_breaker_counts_the_concurrent_failures_of_all_threads(breaker: Breaker) -> None:
     threads = [threading.Thread(target=fail, args=(breaker, 1)) for _ in range(FAILURES)]
     for thread in threads:
         thread.start()
@@ -178,7 +186,9 @@ def test_breaker_counts_concurrent_failures_of_all_threads(breaker: Breaker) -> 
     assert refused_for(breaker.admit) == 30
 
 
-def test_pause_without_calls_ends_on_time_although_the_clock_was_set_back(breaker: Breaker, clock: ManualClock) -> None:
+def test_the_pause_of_a_circuit_breaker_ends_on_time_although_the_clock_was_set_back(
+    breaker: Breaker, clock: ManualClock
+) -> None:
     fail(breaker, 5)
     clock.advance(-3600)
     clock.advance(29.9)
@@ -190,7 +200,7 @@ def test_pause_without_calls_ends_on_time_although_the_clock_was_set_back(breake
     breaker.admit("bank")
 
 
-def test_pause_uses_real_time_although_the_business_clock_was_moved(clock: ManualClock) -> None:
+def test_the_pause_of_a_circuit_breaker_is_measured_in_real_time_after_a_clock_advance(clock: ManualClock) -> None:
     moved = MovedClock(clock, lambda: 0)
     breaker = Breaker(moved)
     fail(breaker, 5)
@@ -201,7 +211,7 @@ def test_pause_uses_real_time_although_the_business_clock_was_moved(clock: Manua
     breaker.admit("bank")
 
 
-def test_clock_set_back_never_extends_a_pause_beyond_30_seconds(breaker: Breaker, clock: ManualClock) -> None:
+def test_setting_a_clock_back_does_not_extend_a_pause_beyond_30_seconds(breaker: Breaker, clock: ManualClock) -> None:
     fail(breaker, 5)
     clock.advance(-3600)
 

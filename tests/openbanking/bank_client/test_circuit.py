@@ -65,7 +65,7 @@ def test_refusals_and_malformed_responses_do_not_pause_a_bank(aisp: Aisp, answer
 
 
 @pytest.mark.parametrize("answer", [NO_ACCOUNTS[1], REFUSAL])
-def test_bank_response_resets_the_count_of_failures(aisp: Aisp, answer: Any) -> None:
+def test_a_bank_response_resets_the_count_of_failures(aisp: Aisp, answer: Any) -> None:
     for _ in range(2):
         aisp.fail(FAILURES - 1)
         aisp.list_accounts(answer)
@@ -73,7 +73,9 @@ def test_bank_response_resets_the_count_of_failures(aisp: Aisp, answer: Any) -> 
     assert aisp.list_accounts().status == 200
 
 
-def test_open_circuit_leaves_other_banks_available(causeway: Causeway, aisp: Aisp) -> None:
+def test_an_open_circuit_breaker_of_one_bank_does_not_affect_calls_to_other_banks(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     other = Aisp(causeway, 2)
     aisp.fail()
 
@@ -100,7 +102,7 @@ def test_background_calls_count_as_failures_and_are_paused_by_an_open_circuit(ca
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_open_circuit_returns_502_with_retry_after_and_the_reason(
+def test_an_open_circuit_returns_502_with_retry_after_and_the_reason(
     causeway: Causeway, version: int, lines: Lines
 ) -> None:
     aisp = Aisp(causeway, version)
@@ -121,7 +123,7 @@ def test_open_circuit_returns_502_with_retry_after_and_the_reason(
 # -- what closes it
 
 
-def test_successful_call_after_30_seconds_closes_the_circuit(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_successful_call_after_30_seconds_closes_the_circuit(causeway: Causeway, aisp: Aisp) -> None:
     aisp.fail()
     causeway.clock.advance(29)
     assert aisp.list_accounts().headers["retry-after"] == "1"
@@ -147,7 +149,7 @@ def test_calls_during_a_probe_return_502(causeway: Causeway, aisp: Aisp) -> None
     assert [(other.status, other.headers["retry-after"]) for other in others] == [(502, "1")]
 
 
-def test_bank_refusal_closes_the_circuit(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_bank_refusal_closes_the_circuit(causeway: Causeway, aisp: Aisp) -> None:
     aisp.fail()
     causeway.clock.advance(30)
 
@@ -155,7 +157,9 @@ def test_bank_refusal_closes_the_circuit(causeway: Causeway, aisp: Aisp) -> None
     assert aisp.list_accounts().status == 200
 
 
-def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(causeway: Causeway, aisp: Aisp) -> None:
+def test_the_circuit_breaker_remains_open_for_30_more_seconds_after_a_failed_probe(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     aisp.fail()
     causeway.clock.advance(30)
     aisp.fail(1)
@@ -169,7 +173,7 @@ def test_failed_probe_keeps_the_circuit_open_for_30_more_seconds(causeway: Cause
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_payment_during_an_open_circuit_returns_502_before_any_write(
+def test_a_payment_during_an_open_circuit_returns_502_before_any_write(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, consent_type="one_time")
@@ -189,7 +193,7 @@ def test_payment_during_an_open_circuit_returns_502_before_any_write(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_payment_retry_returns_the_stored_response_during_an_open_circuit(causeway: Causeway, version: int) -> None:
+def test_a_payment_retry_returns_the_stored_response_during_an_open_circuit(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     assert pisp.pay("key-1").status == 200
     open_circuit(causeway, version)
@@ -201,7 +205,7 @@ def test_payment_retry_returns_the_stored_response_during_an_open_circuit(causew
     assert pisp.calls == 1
 
 
-def test_payment_can_be_retried_when_another_call_claims_the_probe_first(causeway: Causeway) -> None:
+def test_a_payment_can_be_retried_when_another_call_claims_the_probe_first(causeway: Causeway) -> None:
     """Another call claims the probe after the first check of this payment and before the payment is sent."""
     pisp = Pisp(causeway, 1, consent_type="one_time")
     open_circuit(causeway, 1)

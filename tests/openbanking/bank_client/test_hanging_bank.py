@@ -300,31 +300,31 @@ def hanging() -> Figures:
     return Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
 
 
-def test_hanging_bank_throttles_other_requests_without_shared_circuits() -> None:
+def test_a_hanging_bank_causes_throttling_of_other_requests_without_shared_circuit_breakers() -> None:
     figures = Fleet(lambda clock, store: OwnBreaker(clock)).run(MINUTES)
 
     assert figures.percent_throttled > 10 * TARGET
 
 
-def test_hanging_bank_throttles_less_than_1_percent_of_other_requests(hanging: Figures) -> None:
+def test_less_than_1_percent_of_other_requests_are_throttled_because_of_a_hanging_bank(hanging: Figures) -> None:
     assert hanging.percent_throttled < TARGET
     assert max(map(hanging.percent_throttled_in, hanging.others)) < TARGET
     assert hanging.given_up > SLOTS
 
 
-def test_slow_call_limit_meets_the_throttling_target_without_known_downtimes() -> None:
+def test_with_the_slow_call_limit_alone_less_than_1_percent_of_other_requests_are_throttled() -> None:
     figures = Fleet(partial(SharedCircuits, knows_downtimes=False)).run(MINUTES // 2)
 
     assert max(map(figures.percent_throttled_in, figures.others)) < TARGET
 
 
-def test_throttling_target_is_met_with_payments_among_the_slow_calls() -> None:
+def test_with_slow_payments_less_than_1_percent_of_other_requests_are_throttled() -> None:
     figures = Fleet(partial(SharedCircuits, knows_downtimes=True), payments=0.2).run(MINUTES // 2)
 
     assert figures.percent_throttled < TARGET
 
 
-def test_known_downtime_limits_all_instances_to_one_probe_in_30_s(hanging: Figures) -> None:
+def test_all_instances_together_send_one_probe_in_30_seconds_during_a_known_downtime(hanging: Figures) -> None:
     known = [at for at in hanging.sent if at >= 120]
     assert len(known) <= (MINUTES - 2) * 60 / PROBE_SECONDS + 1
 

@@ -26,7 +26,7 @@ def identified(rows: Iterable[Row]) -> list[Any]:
 
 @pytest.mark.parametrize(("row", "member"), identified(ROWS))
 @pytest.mark.parametrize("number", [4711, 0, 12345678])
-def test_numeric_identifier_reaches_the_tpp_as_a_string_of_digits(
+def test_a_numeric_identifier_reaches_the_tpp_as_a_string_of_digits(
     relay: Relay, row: Row, member: Member, number: int, lines: Lines
 ) -> None:
     number = int(str(number)[: member.length])
@@ -40,7 +40,7 @@ def test_numeric_identifier_reaches_the_tpp_as_a_string_of_digits(
 
 
 @pytest.mark.parametrize(("row", "member"), identified(row for row in ROWS if row.version == 2))
-def test_numeric_identifier_in_camel_case_reaches_the_tpp_as_a_string_of_digits(
+def test_a_numeric_identifier_in_camel_case_reaches_the_tpp_as_a_string_of_digits(
     relay: Relay, row: Row, member: Member
 ) -> None:
     given = with_value(row.answer, member, 171)
@@ -62,7 +62,7 @@ def test_string_of_digits_reaches_the_tpp_without_padding(relay: Relay, row: Row
         assert value_of(answer.body, member) == "17"
 
 
-def test_version_1_account_number_without_a_sort_code_is_not_padded(relay: Relay) -> None:
+def test_a_version_1_account_number_without_a_sort_code_is_not_padded(relay: Relay) -> None:
     row = next(row for row in ROWS if row.webhook == "/account_payment")
     given = row.answer
     party = given["payment"]["additional_data"][0]["sender_data"]
@@ -76,7 +76,7 @@ def test_version_1_account_number_without_a_sort_code_is_not_padded(relay: Relay
 
 @pytest.mark.parametrize("webhook", ["/accounts", "/account", "/account_balance"])
 @pytest.mark.parametrize("written", [77, "77", Number("77.0")])
-def test_version_1_account_id_reaches_the_tpp_unchanged(relay: Relay, webhook: str, written: Any) -> None:
+def test_a_version_1_account_id_reaches_the_tpp_unchanged(relay: Relay, webhook: str, written: Any) -> None:
     row = next(row for row in ROWS if row.webhook == webhook)
     member = next(member for member in row.table.answer if member.name == "id")
     given = with_value(row.answer, member, written)
@@ -115,7 +115,7 @@ def with_unknown(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and "funds" not in row.webhook], ids=str)
-def test_member_in_camel_case_and_snake_case_takes_the_snake_case_value_and_is_logged(
+def test_a_member_in_camel_case_and_snake_case_has_the_snake_case_value_and_is_logged(
     relay: Relay, row: Row, lines: Lines, subtests: pytest.Subtests
 ) -> None:
     spellings = [(member, in_camel_case({member.name: 0}).popitem()[0]) for member in row.table.answer]
@@ -138,7 +138,7 @@ def test_member_in_camel_case_and_snake_case_takes_the_snake_case_value_and_is_l
             assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 
 
-def test_unknown_member_in_camel_case_and_snake_case_reaches_the_tpp_as_two_members(relay: Relay) -> None:
+def test_an_unknown_member_in_camel_case_and_snake_case_reaches_the_tpp_as_two_members(relay: Relay) -> None:
     row = next(row for row in ROWS if row.webhook == "/v2_account")
     given = row.answer | {"own_detail": 1, "ownDetail": 2}
 

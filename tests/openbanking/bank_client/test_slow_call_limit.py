@@ -61,7 +61,9 @@ def take_all_slots(causeway: Causeway, version: int) -> None:
 
 
 @VERSIONS
-def test_slow_read_without_a_free_slot_returns_502_with_retry_after(causeway: Causeway, version: int) -> None:
+def test_a_slow_read_returns_502_with_retry_after_if_no_slot_for_slow_calls_is_free(
+    causeway: Causeway, version: int
+) -> None:
     aisp = Aisp(causeway, version)
     take_all_slots(causeway, version)
 
@@ -74,7 +76,9 @@ def test_slow_read_without_a_free_slot_returns_502_with_retry_after(causeway: Ca
 
 
 @VERSIONS
-def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(causeway: Causeway, version: int) -> None:
+def test_a_slow_read_occupies_a_free_slot_for_slow_calls_returns_200_and_releases_the_slot(
+    causeway: Causeway, version: int
+) -> None:
     aisp = Aisp(causeway, version)
     take_all_slots(causeway, version)
     causeway.clock.advance(HELD_SECONDS)
@@ -83,7 +87,7 @@ def test_slow_read_with_a_free_slot_returns_200_and_frees_the_slot(causeway: Cau
         assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[version])).status == 200
 
 
-def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
+def test_a_read_that_the_bank_answers_in_time_occupies_no_slot_for_slow_calls(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     take_all_slots(causeway, 1)
 
@@ -93,7 +97,7 @@ def test_read_answered_in_time_takes_no_slot(causeway: Causeway) -> None:
     assert "PutItem" not in calls
 
 
-def test_slow_read_takes_two_additional_storage_writes(causeway: Causeway) -> None:
+def test_a_slow_read_makes_two_additional_storage_writes(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     assert aisp.list_accounts().status == 200
 
@@ -103,7 +107,7 @@ def test_slow_read_takes_two_additional_storage_writes(causeway: Causeway) -> No
     assert calls == ["BatchGetItem", "PutItem", "PutItem"]
 
 
-def test_cancelled_slow_reads_open_the_circuit_of_the_instance(causeway: Causeway) -> None:
+def test_cancelled_slow_reads_open_the_circuit_breaker_of_the_instance(causeway: Causeway) -> None:
     aisp = Aisp(causeway)
     take_all_slots(causeway, 1)
     for _ in range(5):
@@ -113,7 +117,7 @@ def test_cancelled_slow_reads_open_the_circuit_of_the_instance(causeway: Causewa
     assert aisp.calls == 5
 
 
-def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
+def test_a_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway) -> None:
     """A call counts as a failure of the bank only if the bank does not respond within the full time limit."""
     aisp = Aisp(causeway)
 
@@ -125,7 +129,7 @@ def test_cancelled_slow_read_does_not_count_as_a_bank_failure(causeway: Causeway
 
 
 @VERSIONS
-def test_slow_payment_without_a_free_slot_is_not_cancelled(causeway: Causeway, version: int) -> None:
+def test_a_slow_payment_is_not_cancelled_if_no_slot_for_slow_calls_is_free(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     take_all_slots(causeway, version)
     pisp.bank.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(payment_answer(version))
@@ -134,7 +138,7 @@ def test_slow_payment_without_a_free_slot_is_not_cancelled(causeway: Causeway, v
 
 
 @pytest.mark.parametrize("call", ["put", "rows"])
-def test_slow_read_continues_if_the_slot_storage_fails(causeway: Causeway, call: str) -> None:
+def test_a_slow_read_continues_if_the_storage_of_slots_for_slow_calls_fails(causeway: Causeway, call: str) -> None:
     aisp = Aisp(causeway)
     if call == "rows":
         take_all_slots(causeway, 1)
@@ -144,7 +148,7 @@ def test_slow_read_continues_if_the_slot_storage_fails(causeway: Causeway, call:
 
 
 @pytest.mark.parametrize("refused", [Conflict, Throttled])
-def test_slow_read_is_cancelled_if_too_many_calls_compete_for_a_slot(
+def test_a_slow_read_is_cancelled_if_too_many_calls_compete_for_a_slot_for_slow_calls(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
 ) -> None:
     aisp = Aisp(causeway)
@@ -153,7 +157,7 @@ def test_slow_read_is_cancelled_if_too_many_calls_compete_for_a_slot(
     assert aisp.list_accounts(slow_reply(NO_ACCOUNTS[1])).headers["retry-after"] == "30"
 
 
-def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
+def test_a_read_that_times_out_releases_its_slot_for_slow_calls(causeway: Causeway) -> None:
     """Every call to a bank that does not respond takes a slot before the time limit of the call."""
     aisp = Aisp(causeway)
     slow_calls = causeway.hub.openbanking.bank_client.slow_calls
@@ -171,7 +175,7 @@ def test_read_that_times_out_frees_its_slot(causeway: Causeway) -> None:
 # -- storage that hangs
 
 
-def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causeway) -> None:
+def test_occupying_a_slot_for_slow_calls_ends_at_a_time_limit_if_storage_hangs(causeway: Causeway) -> None:
     slow_calls, started = causeway.hub.openbanking.bank_client.slow_calls, causeway.clock.monotonic()
 
     with (
@@ -183,7 +187,7 @@ def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causewa
     assert causeway.clock.monotonic() - started == pytest.approx(TAKE_SECONDS)
 
 
-def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causeway) -> None:
+def test_releasing_a_slot_for_slow_calls_ends_at_a_time_limit_if_storage_hangs(causeway: Causeway) -> None:
     slow_calls, started = causeway.hub.openbanking.bank_client.slow_calls, causeway.clock.monotonic()
 
     with ExitStack() as steps:
@@ -196,7 +200,7 @@ def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(causeway: Causew
 
 
 @pytest.mark.parametrize("is_probe", [False, True])
-def test_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_hangs(
+def test_a_payment_is_recorded_soon_after_a_slow_response_if_the_statistics_table_hangs(
     causeway: Causeway, is_probe: bool
 ) -> None:
     pisp = Pisp(causeway, 1)

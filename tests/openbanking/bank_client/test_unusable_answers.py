@@ -60,7 +60,7 @@ def is_known(pisp: Pisp, first: Any) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("url", NO_URLS)
-def test_invalid_confirmation_url_leaves_the_outcome_unknown(
+def test_an_invalid_confirmation_url_leaves_the_outcome_unknown(
     causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -73,7 +73,7 @@ def test_invalid_confirmation_url_leaves_the_outcome_unknown(
 
 @VERSIONS
 @KINDS
-def test_confirmation_url_with_a_lone_surrogate_returns_502(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_confirmation_url_with_a_lone_surrogate_returns_502(causeway: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(causeway, version, kind)
     body = jsontext.dumps(payment_answer(version) | {"confirmation_url": "https://bank.example/half"})
     pisp.bank_answers(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
@@ -100,7 +100,7 @@ def test_https_confirmation_url_is_valid_in_every_stage(local: bool, url: str) -
 
 
 @pytest.mark.parametrize(("stage", "status"), [("local", 200), ("dev", 502), ("prod", 502)])
-def test_http_confirmation_url_is_valid_in_the_local_stage_only(
+def test_an_http_confirmation_url_is_valid_in_the_local_stage_only(
     shared_causeway: Causeway, stage: str, status: int
 ) -> None:
     of = shared_causeway.hub.settings
@@ -116,7 +116,7 @@ def test_http_confirmation_url_is_valid_in_the_local_stage_only(
 
 @KINDS
 @pytest.mark.parametrize("status", ["XXXX", "rcvd", "AC", "1", ""])
-def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unknown(
+def test_an_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unknown(
     causeway: Causeway, kind: str, status: str
 ) -> None:
     pisp = Pisp(causeway, 2, kind)
@@ -139,7 +139,7 @@ def test_unknown_version_2_status_in_a_payment_response_leaves_the_outcome_unkno
     ],
     ids=repr,
 )
-def test_malformed_payment_response_with_a_payment_id_records_the_payment(
+def test_a_payment_is_recorded_if_the_malformed_response_contains_a_payment_id(
     causeway: Causeway, version: int, changes: dict[str, Any]
 ) -> None:
     pisp = Pisp(causeway, version)
@@ -151,7 +151,7 @@ def test_malformed_payment_response_with_a_payment_id_records_the_payment(
     is_known(pisp, 1 if version == 1 else "RCVD")
 
 
-def test_payment_response_without_a_usable_url_records_its_status(causeway: Causeway) -> None:
+def test_a_payment_response_without_a_usable_confirmation_url_records_the_payment_status(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.bank_answers(payment_answer(2) | {"status": "ACTC", "confirmation_url": "javascript:1"})
 
@@ -162,7 +162,7 @@ def test_payment_response_without_a_usable_url_records_its_status(causeway: Caus
 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", ["", "p" * 1025, "a\nb", None, 1.5, True, {}], ids=repr)
-def test_payment_response_without_a_usable_payment_id_records_no_payment(
+def test_no_payment_is_recorded_for_a_payment_response_without_a_usable_payment_id(
     causeway: Causeway, version: int, payment_id: Any
 ) -> None:
     pisp = Pisp(causeway, version)
@@ -176,7 +176,7 @@ def test_payment_response_without_a_usable_payment_id_records_no_payment(
 
 
 @VERSIONS
-def test_unusable_response_spends_a_one_time_consent_and_a_retry_returns_the_same_error(
+def test_a_one_time_consent_is_used_after_an_unusable_response_and_a_retry_repeats_the_error(
     causeway: Causeway, version: int
 ) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
@@ -194,7 +194,7 @@ def test_unusable_response_spends_a_one_time_consent_and_a_retry_returns_the_sam
 
 @VERSIONS
 @KINDS
-def test_unusable_response_to_a_deferred_payment_records_the_payment(
+def test_an_unusable_response_to_a_deferred_payment_records_the_payment(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -212,7 +212,7 @@ def test_unusable_response_to_a_deferred_payment_records_the_payment(
     is_known(pisp, 1 if version == 1 else "RCVD")
 
 
-def test_early_report_applies_to_a_payment_with_an_unusable_response(causeway: Causeway) -> None:
+def test_an_early_status_report_applies_to_a_payment_with_an_unusable_response(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.report("ACSC")
     pisp.bank_answers(payment_answer(2) | {"status": "XXXX"})
@@ -224,7 +224,7 @@ def test_early_report_applies_to_a_payment_with_an_unusable_response(causeway: C
 
 
 @VERSIONS
-def test_bank_error_with_a_payment_id_is_a_refusal(causeway: Causeway, version: int) -> None:
+def test_a_bank_error_with_a_payment_id_is_a_refusal(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     error = {"status": "error", "error_code": 1} if version == 1 else {"code": "LIMIT", "title": "too much"}
     pisp.bank_answers(error | {"payment_id": "P-1"})

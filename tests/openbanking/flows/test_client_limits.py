@@ -59,7 +59,7 @@ def name_client(causeway: Causeway, address: str, headers: Mapping[str, str] | N
 # -- the refusal
 
 
-def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: Causeway) -> None:
+def test_a_call_above_the_call_limit_returns_429_with_the_number_of_seconds_to_wait(limited: Causeway) -> None:
     assert statuses(limited, 2) == [200, 200]
 
     refused = banks(limited)
@@ -73,7 +73,7 @@ def test_call_above_the_limit_returns_429_with_the_seconds_to_wait(limited: Caus
     assert statuses(limited, 2) == [200, 429]
 
 
-def test_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) -> None:
+def test_a_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) -> None:
     stage = causeway.again(replace(causeway.hub.settings, client_calls=3))
     with stage.installed():
         assert statuses(stage, 4) == [200, 200, 200, 429]
@@ -84,7 +84,7 @@ def test_client_without_its_own_limit_has_the_default_limit(causeway: Causeway) 
         assert statuses(stage, 6) == [200, 200, 200, 200, 200, 429]
 
 
-def test_client_stored_by_an_earlier_release_has_no_individual_call_limit(causeway: Causeway) -> None:
+def test_a_client_stored_by_an_earlier_release_has_no_individual_call_limit(causeway: Causeway) -> None:
     item = causeway.hub.store.get("clients", {"client_id": causeway.tpp.client_id})
 
     assert item is not None
@@ -111,7 +111,7 @@ def test_each_client_has_its_own_limit(limited: Causeway) -> None:
 
 
 @pytest.mark.parametrize("path", OAUTH)
-def test_oauth_endpoints_return_429_with_temporarily_unavailable(limited: Causeway, path: str) -> None:
+def test_the_oauth_endpoints_return_429_with_the_error_temporarily_unavailable(limited: Causeway, path: str) -> None:
     statuses(limited, 2)
 
     refused = limited.tpp.call("POST", path, form=OAUTH[path])
@@ -134,7 +134,7 @@ def test_refused_call_is_logged_and_counted_in_a_metric(
     assert any('"CallsOverLimit":[1]' in text and '"Limit":"client"' in text for text in written)
 
 
-def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway) -> None:
+def test_the_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway) -> None:
     assert statuses(limited, 4) == [200, 200, 429, 429]
 
     hour = limited.hub.statistics.activity.of_client(limited.tpp.client_id).hours[-1]
@@ -144,7 +144,7 @@ def test_client_activity_counts_refused_calls_as_limit_errors(limited: Causeway)
 # -- where it stands in the order of checks
 
 
-def test_call_above_the_limit_makes_one_storage_read_and_reaches_no_bank(careful: Causeway) -> None:
+def test_a_call_above_the_call_limit_makes_one_storage_read_and_is_not_sent_to_a_bank(careful: Causeway) -> None:
     bearer = careful.tpp.tokens(2)["access_token"]
     careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
     give_limit(careful, 1)
@@ -161,7 +161,7 @@ def test_call_above_the_limit_makes_one_storage_read_and_reaches_no_bank(careful
 
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("later", [{}, {"prefer": "respond-async"}], ids=["at once", "later"])
-def test_payment_above_the_call_limit_does_not_spend_the_consent_and_can_be_repeated(
+def test_a_payment_above_the_call_limit_does_not_use_the_consent_and_can_be_repeated(
     careful: Causeway, kind: str, later: dict[str, str]
 ) -> None:
     pisp = Pisp(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
@@ -179,7 +179,7 @@ def test_payment_above_the_call_limit_does_not_spend_the_consent_and_can_be_repe
     assert pay().status == (202 if later else 200)
 
 
-def test_deferred_call_counts_toward_the_limit(limited: Causeway) -> None:
+def test_a_deferred_call_is_counted_toward_the_call_limit(limited: Causeway) -> None:
     headers, payment = {"prefer": "respond-async"}, order(limited, 2, "direct")
 
     answers = [limited.tpp.call("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
@@ -197,7 +197,7 @@ def test_unauthenticated_calls_do_not_count_toward_the_limit(limited: Causeway) 
     assert statuses(limited, 3) == [200, 200, 429]
 
 
-def test_replayed_assertion_does_not_count_toward_the_limit(causeway: Causeway) -> None:
+def test_a_replayed_assertion_does_not_count_toward_the_limit(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     give_limit(causeway, 2)
@@ -235,7 +235,7 @@ def test_calls_with_a_client_id_and_no_credentials_count_per_ip_address(causeway
     assert consents == [200, 200, 429]
 
 
-def test_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: Causeway) -> None:
+def test_the_authorization_endpoint_redirects_the_psu_despite_the_client_limit(limited: Causeway) -> None:
     assert statuses(limited, 3) == [200, 200, 429]
     query = f"response_type=code&client_id={limited.tpp.client_id}&bic=BETADEF1&scope=accounts"
 

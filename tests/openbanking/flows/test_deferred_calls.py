@@ -30,7 +30,9 @@ def deferred(causeway: Causeway) -> DeferredRead:
 
 
 @ALL_ROWS
-def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causeway: Causeway, row: Row) -> None:
+def test_a_deferred_call_is_queued_executed_and_returns_the_response_of_an_immediate_call(
+    causeway: Causeway, row: Row
+) -> None:
     relay, request_id = Relay(causeway), str(uuid.uuid4())
     waited = relay.call(row, headers={"x-request-id": str(uuid.uuid4())})
     assert waited.status == 200
@@ -62,7 +64,7 @@ def test_deferred_call_is_queued_runs_and_returns_the_immediate_response(causewa
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway, version: int) -> None:
+def test_a_deferred_account_list_withholds_unapproved_accounts(causeway: Causeway, version: int) -> None:
     row, bearer = ACCOUNTS[version], Relay(causeway).bearer_for(version, ibans=[IBAN])
     mine = row.answer["accounts"][0]
     answer = row.answer | {"accounts": [mine, mine | {"iban": OTHER_IBAN}]}
@@ -79,7 +81,7 @@ REFUSED = ["/accounts", "/funds_confirmations", "/v2_accounts", "/v2_account_tra
 
 
 @pytest.mark.parametrize("row", [BY_WEBHOOK[webhook] for webhook in REFUSED], ids=str)
-def test_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: Causeway, row: Row) -> None:
+def test_a_deferred_call_returns_a_bank_refusal_like_an_immediate_call(causeway: Causeway, row: Row) -> None:
     relay, headers = Relay(causeway), {"x-request-id": str(uuid.uuid4())}
     said = b'{"status":"error","error_code":77,"message":"no"}' if row.version == 1 else b'{"code":"NO","title":"no"}'
     refusal = Reply(400, said, {}, 0.01)
@@ -109,7 +111,7 @@ def test_a_reported_version_1_payment_status_is_returned_immediately(causeway: C
 
 
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_bearer_of_a_spent_consent_and_client_of_a_direct_payment_fetch_a_deferred_status(
+def test_a_deferred_status_can_be_fetched_with_a_used_consent_and_for_a_direct_payment(
     causeway: Causeway, kind: str
 ) -> None:
     pisp = Pisp(causeway, 2, kind, "one_time")
@@ -128,7 +130,7 @@ def test_bearer_of_a_spent_consent_and_client_of_a_direct_payment_fetch_a_deferr
 # -- the preference
 
 
-def test_respond_async_is_recognised_in_any_case_and_among_other_preferences(deferred: DeferredRead) -> None:
+def test_the_preference_respond_async_is_recognised_in_any_letter_case_and_among_others(deferred: DeferredRead) -> None:
     for preference in (
         "Respond-Async",
         "wait=5, Respond-Async",
@@ -188,20 +190,20 @@ def test_an_invalid_deferred_call_is_rejected_immediately_and_not_recorded(
 # -- who may fetch it
 
 
-def test_every_bearer_of_the_consent_can_fetch_the_outcome(deferred: DeferredRead) -> None:
+def test_every_bearer_token_of_the_consent_can_fetch_the_outcome_of_a_deferred_call(deferred: DeferredRead) -> None:
     deferred.attempt()
 
     for bearer in (deferred.bearer, deferred.refresh()):
         assert deferred.causeway.tpp.look_up(deferred.request_id, bearer).body["state"] == "done"
 
 
-def test_bearer_of_another_consent_returns_404(deferred: DeferredRead) -> None:
+def test_fetching_the_outcome_with_the_bearer_token_of_another_consent_returns_404(deferred: DeferredRead) -> None:
     other = deferred.causeway.tpp.tokens(1)["access_token"]
 
     assert error_of(deferred.causeway.tpp.look_up(deferred.request_id, other))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_another_client_cannot_fetch_the_outcome(deferred: DeferredRead) -> None:
+def test_another_client_cannot_fetch_the_outcome_of_a_deferred_call(deferred: DeferredRead) -> None:
     causeway = deferred.causeway
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
     other = causeway.tpp.tokens(1)["access_token"]
@@ -212,14 +214,14 @@ def test_another_client_cannot_fetch_the_outcome(deferred: DeferredRead) -> None
     assert error_of(stolen)[:2] == (401, "AUTHENTICATION_REQUIRED")
 
 
-def test_fetching_the_outcome_of_a_bearer_call_without_a_bearer_returns_401(deferred: DeferredRead) -> None:
+def test_fetching_the_outcome_of_a_bearer_token_call_without_a_bearer_token_returns_401(deferred: DeferredRead) -> None:
     answer = deferred.causeway.tpp.look_up(deferred.request_id)
 
     assert error_of(answer)[:2] == (401, "AUTHENTICATION_REQUIRED")
     assert "www-authenticate" in answer.headers
 
 
-def test_bearer_of_a_revoked_consent_returns_401(deferred: DeferredRead) -> None:
+def test_fetching_the_outcome_with_the_bearer_token_of_a_revoked_consent_returns_401(deferred: DeferredRead) -> None:
     deferred.attempt()
     deferred.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": deferred.bearer})
 
@@ -239,13 +241,13 @@ def test_only_the_client_of_a_direct_payment_can_fetch_the_outcome(causeway: Cau
     assert error_of(causeway.tpp.look_up(request_id))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_unknown_request_id_returns_404(deferred: DeferredRead) -> None:
+def test_an_unknown_request_id_returns_404(deferred: DeferredRead) -> None:
     for request_id in ("nonsense", "x" * 65, "receiver%23bank%23ALPHGB21", "%00"):
         answer = deferred.causeway.tpp.look_up(request_id, deferred.bearer)
         assert error_of(answer)[:2] == (404, "RESOURCE_UNKNOWN"), request_id
 
 
-def test_query_for_a_request_with_the_id_of_an_event_or_notice_returns_404(deferred: DeferredRead) -> None:
+def test_fetching_the_outcome_with_the_id_of_an_event_or_of_a_notice_returns_404(deferred: DeferredRead) -> None:
     causeway = deferred.causeway
     causeway.tpp.set_events_url()
     event = causeway.hub.openbanking.tpp_events.send_test(causeway.tpp.client)
@@ -257,13 +259,13 @@ def test_query_for_a_request_with_the_id_of_an_event_or_notice_returns_404(defer
             assert error_of(causeway.tpp.look_up(delivery_id, bearer))[:2] == (404, "RESOURCE_UNKNOWN")
 
 
-def test_request_query_with_parameters_returns_400(deferred: DeferredRead) -> None:
+def test_a_request_query_with_parameters_returns_400(deferred: DeferredRead) -> None:
     answer = deferred.causeway.tpp.call("GET", f"/tpp/requests/{deferred.request_id}?x=1", bearer=deferred.bearer)
 
     assert error_of(answer)[:2] == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_outcome_expires_after_a_day(deferred: DeferredRead) -> None:
+def test_the_outcome_of_a_deferred_call_expires_after_a_day(deferred: DeferredRead) -> None:
     deferred.attempt()
     deferred.causeway.clock.advance(DAY - 1)
     bearer = deferred.refresh()
@@ -289,7 +291,7 @@ def asked(deferred: DeferredRead) -> list[int]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_failed_bank_call_is_retried_until_a_retry_succeeds(causeway: Causeway, version: int) -> None:
+def test_a_failed_bank_call_is_retried_until_a_retry_succeeds(causeway: Causeway, version: int) -> None:
     deferred = DeferredRead(causeway, version)
     for failure in (UNREACHABLE, TimedOut("no answer came in time"), Reply(503, b"", {}, 0)):
         deferred.bank_answers(failure)
@@ -304,7 +306,7 @@ def test_failed_bank_call_is_retried_until_a_retry_succeeds(causeway: Causeway, 
     assert len({sent.headers["X-Request-Id"] for sent in deferred.bank.received}) == 1
 
 
-def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> None:
+def test_a_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> None:
     deferred.bank_answers(UNREACHABLE)
     waited = deferred.read().body
 
@@ -320,7 +322,7 @@ def test_bank_call_is_retried_for_at_most_5_minutes(deferred: DeferredRead) -> N
     assert len(deferred.bank.received) == 1 + len(ages)
 
 
-def test_call_without_an_attempt_in_5_minutes_fails_and_is_not_sent(deferred: DeferredRead) -> None:
+def test_a_call_without_an_attempt_in_5_minutes_fails_and_is_not_sent(deferred: DeferredRead) -> None:
     deferred.causeway.clock.advance(RELAY.lifetime + 1)
     deferred.attempt()
 
@@ -331,7 +333,7 @@ def test_call_without_an_attempt_in_5_minutes_fails_and_is_not_sent(deferred: De
     assert deferred.bank.received == []
 
 
-def test_open_circuit_postpones_a_call_without_counting_an_attempt(deferred: DeferredRead) -> None:
+def test_an_open_circuit_postpones_a_call_without_counting_an_attempt(deferred: DeferredRead) -> None:
     bic = deferred.bank.bic
     for _ in range(5):
         deferred.causeway.hub.openbanking.bank_client.breaker.record_failure(bic)
@@ -365,7 +367,7 @@ def test_a_deferred_call_of_a_crashed_worker_is_retried_by_another_worker(deferr
 # -- what has changed in the meantime
 
 
-def test_call_of_a_revoked_consent_is_not_sent(deferred: DeferredRead) -> None:
+def test_a_call_of_a_revoked_consent_is_not_sent(deferred: DeferredRead) -> None:
     deferred.causeway.tpp.call("POST", "/tpp/token/revoke", {"token": deferred.bearer})
 
     deferred.attempt()
@@ -373,7 +375,7 @@ def test_call_of_a_revoked_consent_is_not_sent(deferred: DeferredRead) -> None:
     assert (deferred.state, deferred.bank.received) == ("failed", [])
 
 
-def test_call_of_an_inactive_client_is_not_sent(deferred: DeferredRead) -> None:
+def test_a_call_of_an_inactive_client_is_not_sent(deferred: DeferredRead) -> None:
     clients, client_id = deferred.causeway.hub.openbanking.clients, deferred.causeway.tpp.client_id
     clients.deactivate(client_id)
     deferred.attempt()
@@ -386,7 +388,7 @@ def test_call_of_an_inactive_client_is_not_sent(deferred: DeferredRead) -> None:
     assert deferred.bank.received == []
 
 
-def test_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
+def test_a_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
     banks, bic = deferred.causeway.hub.openbanking.banks, deferred.bank.bic
     banks.change(bic, active=False)
     banks.forget()
@@ -406,7 +408,9 @@ def test_call_to_an_inactive_bank_is_not_sent(deferred: DeferredRead) -> None:
 # -- what is kept
 
 
-def test_request_and_response_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
+def test_the_request_and_the_response_of_a_deferred_call_are_encrypted_and_not_logged(
+    causeway: Causeway, lines: Lines
+) -> None:
     relay, row = Relay(causeway), BY_WEBHOOK["/funds_confirmations"]
     request_id = accepted_id(relay.call(row, headers=LATER | {"psu-ip-address": "192.0.2.7"}))
     deferred = DeferredRead(causeway)
@@ -421,7 +425,7 @@ def test_request_and_response_are_stored_encrypted_and_not_logged(causeway: Caus
         assert hidden not in lines.text
 
 
-def test_response_of_4_9_mb_is_stored_completely(deferred: DeferredRead) -> None:
+def test_a_response_of_4_9_mb_to_a_deferred_call_is_stored_completely(deferred: DeferredRead) -> None:
     account = ACCOUNTS[1].answer["accounts"][0] | {"note": "x" * 4_900_000, "balance": Number("0.10")}
     deferred.bank_answers({"status": "success", "accounts": [account]})
 

@@ -88,7 +88,7 @@ def attempted(causeway: Causeway, kind: str, version: int, told: Told) -> tuple[
 
 @pytest.mark.parametrize(("version", "status"), [(1, 200), (2, 503)])
 @KINDS
-def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
+def test_credentials_in_request_and_response_headers_are_masked_in_delivery_records(
     causeway: Causeway, kind: str, version: int, status: int
 ) -> None:
     ((sent,), delivery) = attempted(causeway, kind, version, telling(status, GOOD[kind][version]))
@@ -108,7 +108,7 @@ def test_delivery_records_mask_credentials_sent_or_echoed_in_headers(
 
 
 @KINDS
-def test_attempt_without_a_response_records_the_sent_headers(causeway: Causeway, kind: str) -> None:
+def test_an_attempt_without_a_response_records_the_sent_headers(causeway: Causeway, kind: str) -> None:
     def fails(sent: ReceivedRequest) -> Any:
         raise TimedOut("late")
 
@@ -119,7 +119,7 @@ def test_attempt_without_a_response_records_the_sent_headers(causeway: Causeway,
 
 
 @KINDS
-def test_attempt_without_a_connection_records_no_headers(causeway: Causeway, kind: str) -> None:
+def test_an_attempt_without_a_connection_records_no_headers(causeway: Causeway, kind: str) -> None:
     def fails(sent: ReceivedRequest) -> Any:
         raise NotReached("no connection could be made")
 
@@ -130,7 +130,7 @@ def test_attempt_without_a_connection_records_no_headers(causeway: Causeway, kin
 
 
 @pytest.mark.parametrize("kind", ["relay", "payment", "revoke_token"])
-def test_open_circuit_adds_no_attempt_to_the_record(causeway: Causeway, kind: str) -> None:
+def test_an_open_circuit_adds_no_attempt_to_the_record(causeway: Causeway, kind: str) -> None:
     unused = telling(200, GOOD[kind][1])
     open_circuit(causeway, 1)
 
@@ -140,7 +140,7 @@ def test_open_circuit_adds_no_attempt_to_the_record(causeway: Causeway, kind: st
 
 
 @KINDS
-def test_unusable_response_is_recorded_with_its_headers(causeway: Causeway, kind: str) -> None:
+def test_an_unusable_response_is_recorded_with_its_headers(causeway: Causeway, kind: str) -> None:
     status = 500 if kind == "event" else 200
     _, delivery = attempted(causeway, kind, 2, lambda sent: Reply(status, b"<html>", {"Server": "proxy/1.0"}, 0.01))
 

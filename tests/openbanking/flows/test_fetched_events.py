@@ -42,7 +42,7 @@ def refused_parameter(answer: Answer, name: str) -> bool:
 # -- contents
 
 
-def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
+def test_an_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
     first, second = poller.request().body, poller.page()
 
     for page in (first, second, poller.page()):
@@ -50,7 +50,7 @@ def test_empty_page_of_events_has_a_next_cursor(poller: Poller) -> None:
         assert isinstance(page["next"], str)
 
 
-def test_event_has_an_id_type_time_and_body(causeway: Causeway, poller: Poller) -> None:
+def test_an_event_has_an_id_type_time_and_body(causeway: Causeway, poller: Poller) -> None:
     event_id = causeway.tpp.send_test_event()
 
     answer = poller.request()
@@ -60,7 +60,7 @@ def test_event_has_an_id_type_time_and_body(causeway: Causeway, poller: Poller) 
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_fetched_event_has_the_body_and_id_of_a_sent_event(
+def test_a_fetched_event_has_the_body_and_id_of_a_sent_event(
     causeway: Causeway, poller: Poller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("event_log", "outbox"):
@@ -130,7 +130,7 @@ CAUSES: dict[str, tuple[Callable[[Causeway], None], list[str]]] = {
 
 
 @pytest.mark.parametrize(("cause", "types"), CAUSES.values(), ids=CAUSES)
-def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
+def test_every_event_type_is_recorded_for_fetching_and_is_not_sent_to_a_polling_client(
     causeway: Causeway, poller: Poller, cause: Callable[[Causeway], None], types: list[str]
 ) -> None:
     cause(causeway)
@@ -144,7 +144,7 @@ def test_every_type_of_event_is_recorded_for_fetching_and_not_sent(
     assert causeway.recorded("event") == []
 
 
-def test_every_type_of_event_has_a_tested_cause() -> None:
+def test_for_every_event_type_a_test_contains_an_action_that_causes_the_event() -> None:
     assert {name for _, types in CAUSES.values() for name in types} == set(EVENTS)
 
 
@@ -169,14 +169,14 @@ def test_an_event_is_recorded_in_the_transaction_of_its_cause(
     assert poller.fetch() == []
 
 
-def test_log_line_of_a_recorded_event_has_its_id(causeway: Causeway, poller: Poller, lines: Lines) -> None:
+def test_the_log_line_of_a_recorded_event_has_its_id(causeway: Causeway, poller: Poller, lines: Lines) -> None:
     event_id = causeway.tpp.send_test_event()
 
     (line,) = [line for line in lines.all() if line["message"] == "events recorded"]
     assert line["event_ids"] == [event_id]
 
 
-def test_event_body_is_stored_encrypted_and_not_logged(causeway: Causeway, poller: Poller, lines: Lines) -> None:
+def test_an_event_body_is_stored_encrypted_and_not_logged(causeway: Causeway, poller: Poller, lines: Lines) -> None:
     causeway.psu.approve(1, state="tell-nobody")
 
     assert "tell-nobody" in poller.fetch()[0]["body"]
@@ -214,7 +214,9 @@ def test_longest_event_fits_into_an_item_and_100_longest_events_fit_into_a_respo
 
 @pytest.mark.dynamodb
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_each_of_several_events_of_the_same_millisecond_exactly_once(causeway: Causeway, limit: int) -> None:
+def test_the_pages_list_each_of_several_events_of_the_same_millisecond_exactly_once(
+    causeway: Causeway, limit: int
+) -> None:
     poller = causeway.tpp.poll_events(limit)
     made = [causeway.tpp.send_test_event() for _ in range(7)]
 
@@ -226,7 +228,7 @@ def test_pages_list_each_of_several_events_of_the_same_millisecond_exactly_once(
 
 
 @pytest.mark.dynamodb
-def test_pages_list_the_oldest_event_first(causeway: Causeway) -> None:
+def test_the_pages_of_events_list_the_oldest_event_first(causeway: Causeway) -> None:
     poller, made = causeway.tpp.poll_events(3), []
     for _ in range(10):
         made.append(causeway.tpp.send_test_event())
@@ -235,7 +237,7 @@ def test_pages_list_the_oldest_event_first(causeway: Causeway) -> None:
     assert event_ids(poller.fetch()) == made
 
 
-def test_page_has_20_events_by_default(causeway: Causeway, poller: Poller) -> None:
+def test_a_page_of_events_has_20_events_by_default(causeway: Causeway, poller: Poller) -> None:
     for _ in range(21):
         causeway.tpp.send_test_event()
 
@@ -245,7 +247,7 @@ def test_page_has_20_events_by_default(causeway: Causeway, poller: Poller) -> No
     assert (len(second["events"]), second["has_more"]) == (1, False)
 
 
-def test_full_last_page_returns_has_more_false(causeway: Causeway) -> None:
+def test_a_last_page_with_the_maximum_number_of_events_returns_has_more_false(causeway: Causeway) -> None:
     poller = causeway.tpp.poll_events(2)
     for _ in range(2):
         causeway.tpp.send_test_event()
@@ -267,7 +269,7 @@ def test_a_new_event_is_returned_immediately_and_repeated_only_for_the_same_curs
     assert poller.fetch() == []
 
 
-def test_request_without_a_cursor_starts_with_the_oldest_event(causeway: Causeway, poller: Poller) -> None:
+def test_a_request_without_a_cursor_starts_with_the_oldest_event(causeway: Causeway, poller: Poller) -> None:
     made = [causeway.tpp.send_test_event()]
     poller.fetch()
     causeway.clock.advance(3600)
@@ -276,7 +278,7 @@ def test_request_without_a_cursor_starts_with_the_oldest_event(causeway: Causewa
     assert event_ids(poller.request().body["events"]) == made
 
 
-def test_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None:
+def test_an_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None:
     event_id = causeway.tpp.send_test_event()
     (item,) = causeway.hub.store.scan("deliveries")
     assert item["expires_at"] == causeway.clock.time() + 30 * DAY
@@ -289,7 +291,7 @@ def test_event_expires_after_30_days(causeway: Causeway, poller: Poller) -> None
     assert (before, after) == ([event_id], [])
 
 
-def test_client_that_fetches_again_after_40_days_gets_the_events_that_have_not_expired(
+def test_a_client_that_fetches_after_40_days_gets_the_events_that_have_not_expired(
     causeway: Causeway, poller: Poller
 ) -> None:
     causeway.tpp.send_test_event()
@@ -320,17 +322,19 @@ def test_events_of_other_clients_are_not_returned(causeway: Causeway, poller: Po
     ("query", "name"),
     [("limit=0", "limit"), ("limit=101", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("page=1", "page")],
 )
-def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, poller: Poller, query: str, name: str) -> None:
+def test_an_invalid_query_parameter_returns_400_with_the_name_of_the_parameter(
+    causeway: Causeway, poller: Poller, query: str, name: str
+) -> None:
     assert refused_parameter(causeway.tpp.call("GET", f"/tpp/events?{query}"), name)
 
 
-def test_repeated_parameter_returns_400(causeway: Causeway, poller: Poller) -> None:
+def test_a_repeated_parameter_returns_400(causeway: Causeway, poller: Poller) -> None:
     answer = causeway.tpp.call("GET", "/tpp/events?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller) -> None:
+def test_a_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller) -> None:
     poller.page()
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -339,7 +343,7 @@ def test_cursor_of_another_client_returns_400(causeway: Causeway, poller: Poller
     assert refused_parameter(poller.request(after=poller.after), "after")
 
 
-def test_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poller) -> None:
+def test_a_cursor_of_the_consent_list_returns_400(causeway: Causeway, poller: Poller) -> None:
     for _ in range(2):
         causeway.psu.approve(1)
     cursor = causeway.tpp.call("GET", "/tpp/consents?limit=1").body["next"]
@@ -362,13 +366,13 @@ FORGERIES: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("alter", FORGERIES)
-def test_forged_cursor_returns_400(causeway: Causeway, poller: Poller, alter: Callable[[str], str]) -> None:
+def test_a_forged_cursor_returns_400(causeway: Causeway, poller: Poller, alter: Callable[[str], str]) -> None:
     causeway.tpp.send_test_event()
 
     assert refused_parameter(poller.request(after=alter(poller.page()["next"])), "after")
 
 
-def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway, poller: Poller) -> None:
+def test_a_cursor_remains_valid_after_a_data_key_rotation(causeway: Causeway, poller: Poller) -> None:
     causeway.tpp.send_test_event()
     poller.page()
     causeway.hub.keyring.rotate_data_key()
@@ -380,7 +384,7 @@ def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway, poller
 # -- authentication
 
 
-def test_client_without_credentials_returns_401_with_the_reason(causeway: Causeway, lines: Lines) -> None:
+def test_a_client_without_credentials_returns_401_with_the_reason(causeway: Causeway, lines: Lines) -> None:
     answer = Poller(causeway.tpp).request()
 
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
@@ -388,7 +392,7 @@ def test_client_without_credentials_returns_401_with_the_reason(causeway: Causew
     assert answer.headers["www-authenticate"].startswith("Basic")
 
 
-def test_event_fetch_with_a_bearer_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
+def test_an_event_fetch_with_a_bearer_token_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     assert causeway.tpp.call("GET", "/tpp/events", bearer=bearer).status == 401
 
@@ -398,13 +402,13 @@ def test_event_fetch_with_a_bearer_and_without_the_client_secret_returns_401(cau
     assert causeway.tpp.call("GET", "/tpp/events").status == 200
 
 
-def test_wrong_secret_returns_401(causeway: Causeway, poller: Poller) -> None:
+def test_an_event_fetch_with_a_wrong_client_secret_returns_401(causeway: Causeway, poller: Poller) -> None:
     headers = {"authorization": basic(causeway.tpp.client_id, "wrong")}
 
     assert causeway.tpp.call("GET", "/tpp/events", headers=headers).status == 401
 
 
-def test_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
+def test_a_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="poll").client
@@ -417,7 +421,7 @@ def test_client_assertion_authenticates_one_fetch(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_client_with_a_secret_authenticates_by_http_basic(causeway: Causeway, method: str) -> None:
+def test_a_client_with_a_secret_authenticates_by_http_basic(causeway: Causeway, method: str) -> None:
     clients, client_id = causeway.hub.openbanking.clients, causeway.tpp.client_id
     secret = clients.update(client_id, events="poll", security={"auth_method": method}).secret
     assert secret is not None
@@ -434,7 +438,7 @@ def test_client_with_a_secret_authenticates_by_http_basic(causeway: Causeway, me
     ],
     ids=["tls_client_auth", "PSD2 certificate"],
 )
-def test_client_certificate_authenticates_a_fetch(
+def test_a_client_certificate_authenticates_a_fetch(
     shared_causeway: Causeway, tmp_path: Path, security: dict[str, str]
 ) -> None:
     authority = Authority()
@@ -448,17 +452,17 @@ def test_client_certificate_authenticates_a_fetch(
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
+def test_an_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
     assert causeway.tpp.call("GET", "/tpp/events", client_id=client_id).status == 401
 
 
-def test_inactive_client_returns_401(causeway: Causeway, poller: Poller) -> None:
+def test_an_inactive_client_returns_401(causeway: Causeway, poller: Poller) -> None:
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert poller.request().status == 401
 
 
-def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> None:
+def test_an_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> None:
     answer = causeway.tpp.call("GET", "/tpp/events", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
@@ -467,7 +471,7 @@ def test_invalid_request_id_returns_401(causeway: Causeway, poller: Poller) -> N
 # -- the mode
 
 
-def test_change_of_the_events_mode_does_not_delete_recorded_events(causeway: Causeway, poller: Poller) -> None:
+def test_a_change_of_the_events_mode_does_not_delete_recorded_events(causeway: Causeway, poller: Poller) -> None:
     fetched = causeway.tpp.send_test_event()
     causeway.clock.advance(1)
     causeway.tpp.set_events_url()
@@ -479,7 +483,9 @@ def test_change_of_the_events_mode_does_not_delete_recorded_events(causeway: Cau
     assert [each.delivery_id for each in causeway.recorded("event")] == [sent]
 
 
-def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Causeway, poller: Poller) -> None:
+def test_a_client_that_changes_to_another_events_mode_can_still_fetch_recorded_events(
+    causeway: Causeway, poller: Poller
+) -> None:
     event_id = causeway.tpp.send_test_event()
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, events="none").client
 
@@ -491,7 +497,7 @@ def test_client_that_stops_fetching_can_still_fetch_recorded_events(causeway: Ca
     assert causeway.recorded("event") == []
 
 
-def test_undelivered_event_can_be_fetched_after_the_client_changes_to_the_mode_poll(causeway: Causeway) -> None:
+def test_an_undelivered_event_can_be_fetched_after_the_client_changes_to_the_mode_poll(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     sent = causeway.tpp.send_test_event()
     causeway.receiver.answers = [Reply(500, b"", {}, 0)]
@@ -510,7 +516,7 @@ def test_undelivered_event_can_be_fetched_after_the_client_changes_to_the_mode_p
     assert poller.fetch() == []
 
 
-def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway: Causeway) -> None:
+def test_a_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     sent = causeway.tpp.send_test_event()
 
@@ -520,7 +526,9 @@ def test_delivery_to_a_client_that_turned_events_off_ends_with_an_error(causeway
     assert causeway.delivery(sent).last["error"] == "the client no longer has an Events URL"
 
 
-def test_created_at_equals_the_timestamp_in_the_body(causeway: Causeway, poller: Poller) -> None:
+def test_the_member_created_at_of_an_event_equals_the_timestamp_in_the_event_body(
+    causeway: Causeway, poller: Poller
+) -> None:
     causeway.clock.advance(0.999)
     causeway.tpp.send_test_event()
 

@@ -61,7 +61,7 @@ def who(causeway: Causeway, *, key: str | None = None, secret: str | None = None
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causeway, name: str) -> None:
+def test_every_call_without_a_bearer_token_requires_the_client_secret(careful: Causeway, name: str) -> None:
     call, client_id, secret = WITHOUT_BEARER[name], careful.tpp.client_id, careful.tpp.client_secret
 
     missing = call(careful, who(careful, key=client_id))
@@ -83,7 +83,7 @@ def test_every_call_without_a_bearer_requires_the_client_secret(careful: Causewa
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_client_without_a_stored_secret_needs_no_secret_and_a_sent_secret_returns_401(
+def test_a_client_without_a_stored_secret_needs_no_secret_and_sending_a_secret_returns_401(
     causeway: Causeway, name: str
 ) -> None:
     call, client_id = WITHOUT_BEARER[name], causeway.tpp.client_id
@@ -97,7 +97,7 @@ def test_client_without_a_stored_secret_needs_no_secret_and_a_sent_secret_return
 
 
 @pytest.mark.parametrize("name", WITHOUT_BEARER)
-def test_two_different_client_ids_return_401(careful: Causeway, name: str) -> None:
+def test_a_request_with_two_different_client_ids_returns_401(careful: Causeway, name: str) -> None:
     other = careful.hub.openbanking.clients.create(owner="a@example.com", title="Other").client.client_id
 
     answer = WITHOUT_BEARER[name](careful, who(careful, key=other, secret=careful.tpp.client_secret))
@@ -124,7 +124,7 @@ def test_malformed_basic_credentials_return_401(careful: Causeway, value: str) -
     assert answer.headers["www-authenticate"] == BASIC
 
 
-def test_call_with_a_bearer_needs_no_client_secret(careful: Causeway) -> None:
+def test_a_call_with_a_bearer_token_needs_no_client_secret(careful: Causeway) -> None:
     tokens = careful.tpp.tokens(2)
 
     answer = careful.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"])
@@ -132,7 +132,7 @@ def test_call_with_a_bearer_needs_no_client_secret(careful: Causeway) -> None:
     assert answer.status == 200
 
 
-def test_authorization_endpoint_needs_no_client_secret(careful: Causeway) -> None:
+def test_the_authorization_endpoint_needs_no_client_secret(careful: Causeway) -> None:
     query = f"response_type=code&client_id={careful.tpp.client_id}&bic=BETADEF1&scope=accounts"
 
     answer = careful.call("GET", f"/oauth/authorize?{query}")
@@ -143,7 +143,7 @@ def test_authorization_endpoint_needs_no_client_secret(careful: Causeway) -> Non
 # -- challenges (RFC 6750 §3)
 
 
-def test_call_without_credentials_returns_a_challenge_without_an_error(causeway: Causeway) -> None:
+def test_a_call_without_credentials_returns_a_challenge_without_an_error(causeway: Causeway) -> None:
     for answer in (
         causeway.tpp.call("GET", "/tpp/accounts"),
         causeway.tpp.call("GET", "/tpp/payment_status?payment_id=a"),
@@ -152,14 +152,14 @@ def test_call_without_credentials_returns_a_challenge_without_an_error(causeway:
         assert answer.headers["www-authenticate"] == BEARER
 
 
-def test_invalid_bearer_returns_401_invalid_token(causeway: Causeway) -> None:
+def test_an_invalid_bearer_token_returns_401_with_the_error_invalid_token(causeway: Causeway) -> None:
     answer = causeway.tpp.call("GET", "/tpp/accounts", bearer="anything")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="invalid_token"'
 
 
-def test_missing_scope_returns_403_insufficient_scope(causeway: Causeway) -> None:
+def test_a_call_without_the_required_scope_returns_403_with_the_error_insufficient_scope(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(2)["access_token"]
 
     answer = causeway.tpp.call("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
@@ -168,7 +168,7 @@ def test_missing_scope_returns_403_insufficient_scope(causeway: Causeway) -> Non
     assert answer.headers["www-authenticate"] == f'{BEARER}, error="insufficient_scope"'
 
 
-def test_call_without_a_client_returns_401_with_a_basic_challenge(causeway: Causeway) -> None:
+def test_a_call_without_a_client_returns_401_with_a_basic_challenge(causeway: Causeway) -> None:
     answer = causeway.tpp.call("GET", "/tpp/banks", client_id="")
 
     assert (answer.status, answer.body["code"]) == (401, "AUTHENTICATION_REQUIRED")

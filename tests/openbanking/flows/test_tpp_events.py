@@ -70,7 +70,7 @@ def consent_of(causeway: Causeway, consented: Consented) -> Consent:
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, version: int, consent_type: str) -> None:
+def test_a_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, version: int, consent_type: str) -> None:
     scopes = SCOPES[version]
     consented = listening.psu.approve(version, scopes=scopes, consent_type=consent_type, state="of-the-tpp")
 
@@ -93,7 +93,7 @@ def test_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, versi
 @pytest.mark.parametrize(
     ("version", "query"), [(1, {}), (2, {"error": "login_required", "error_description": "Too many wrong codes"})]
 )
-def test_cancelled_authorization_sends_an_event_with_the_reason(
+def test_a_cancelled_authorization_sends_an_event_with_the_reason(
     listening: Causeway, version: int, query: dict[str, str]
 ) -> None:
     path = cancelled(listening, version, **query)
@@ -113,7 +113,7 @@ def test_cancelled_authorization_sends_an_event_with_the_reason(
     ]
 
 
-def test_cancel_url_opened_after_consent_sends_no_event(listening: Causeway) -> None:
+def test_the_cancel_url_opened_after_consent_sends_no_event(listening: Causeway) -> None:
     url = listening.tpp.authorize(2)["redirect_url"]
     address = listening.banks[2].call("/init_authorization", {URL[2]: url}).body["cancelUrl"]
     assert listening.banks[2].call("/consent", listening.banks[2].consent_body(url)).status == 200
@@ -161,7 +161,7 @@ ENDS: dict[str, tuple[int, str, Callable[[Causeway, int, Consented], None]]] = {
 
 
 @pytest.mark.parametrize(("version", "party", "end"), ENDS.values(), ids=ENDS)
-def test_ended_consent_sends_one_event_with_the_party_that_ended_it(
+def test_a_consent_that_ends_sends_one_event_that_names_the_party_that_ended_the_consent(
     listening: Causeway, version: int, party: str, end: Callable[[Causeway, int, Consented], None]
 ) -> None:
     consented = listening.psu.approve(version)
@@ -218,7 +218,7 @@ def test_every_status_change_sends_an_event_and_an_unchanged_status_sends_no_eve
     assert told == ([0, 4] if version == 1 else ["ACSP", "ACSC", "ACCC"])
 
 
-def test_repeated_report_sends_one_event(listening: Causeway) -> None:
+def test_a_repeated_report_sends_one_event(listening: Causeway) -> None:
     pisp, request_id = Pisp(listening, 1, "direct"), str(uuid.uuid4())
     pisp.pay()
 
@@ -229,7 +229,7 @@ def test_repeated_report_sends_one_event(listening: Causeway) -> None:
 
 
 @VERSIONS
-def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Causeway, version: int) -> None:
+def test_early_status_reports_send_one_event_when_the_payment_is_recorded(listening: Causeway, version: int) -> None:
     pisp = Pisp(listening, version, "direct")
     for report in (0, 4):
         assert pisp.report(report).status == 400
@@ -245,7 +245,7 @@ def test_early_reports_send_one_event_when_the_payment_is_recorded(listening: Ca
     )
 
 
-def test_early_report_equal_to_the_bank_response_sends_no_event(listening: Causeway) -> None:
+def test_an_early_status_report_equal_to_the_bank_response_sends_no_event(listening: Causeway) -> None:
     pisp = Pisp(listening, 2, "direct")
     pisp.report("RCVD")
 
@@ -253,7 +253,7 @@ def test_early_report_equal_to_the_bank_response_sends_no_event(listening: Cause
     assert listening.recorded("event") == []
 
 
-def test_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
+def test_a_bank_response_to_a_payment_sends_no_event(listening: Causeway) -> None:
     pisp = Pisp(listening, 1, "direct")
     pisp.bank_answers(payment_answer(1))
 
@@ -278,7 +278,7 @@ def test_sending_an_event_of_type_test_requires_an_events_url(causeway: Causeway
 
 
 @VERSIONS
-def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version: int) -> None:
+def test_a_client_without_an_events_url_gets_no_events(causeway: Causeway, version: int) -> None:
     cancelled(causeway, version)
     pisp = Pisp(causeway, version)
     pisp.pay()
@@ -292,7 +292,7 @@ def test_client_without_an_events_url_gets_no_events(causeway: Causeway, version
     assert [each.kind for each in causeway.recorded()] == ["revoke_token"]
 
 
-def test_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causeway) -> None:
+def test_an_event_is_sent_to_the_client_of_its_payment_or_consent(listening: Causeway) -> None:
     pisp = Pisp(listening, 1, "direct")
     pisp.pay()
     consented = listening.psu.approve(1)
@@ -343,7 +343,7 @@ CAUSES = [approved, turned_back, ended_by_tpp, ended_by_bank, reported]
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize("cause", CAUSES)
-def test_event_is_recorded_exactly_once_with_its_cause(
+def test_an_event_is_recorded_exactly_once_with_its_cause(
     listening: Causeway, cause: Callable[[Causeway], Callable[[], int]], applied: bool
 ) -> None:
     act = cause(listening)
@@ -357,7 +357,7 @@ def test_event_is_recorded_exactly_once_with_its_cause(
     assert len(listening.recorded("event")) - before == 1
 
 
-def test_concurrent_revocations_send_one_event_with_the_party_that_revoked_first(listening: Causeway) -> None:
+def test_concurrent_revocations_send_one_event_that_names_the_party_that_revoked_first(listening: Causeway) -> None:
     consented = listening.psu.approve(1)
     body = {"access_token": consented.bank_token}
 
@@ -379,7 +379,7 @@ def at_the_machines_time(causeway: Causeway, later: int = 0) -> None:
     causeway.clock.advance(time.time() - later - causeway.clock.time())
 
 
-def test_standard_webhooks_library_verifies_an_event(causeway: Causeway) -> None:
+def test_the_standard_webhooks_library_verifies_an_event(causeway: Causeway) -> None:
     at_the_machines_time(causeway)
     secret = causeway.tpp.set_events_url()
     causeway.psu.approve(1)
@@ -424,7 +424,7 @@ def test_events_are_signed_with_the_new_and_the_old_secret_until_the_overlap_end
             Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Causeway) -> None:
+def test_a_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Causeway) -> None:
     at_the_machines_time(causeway)
     old = causeway.tpp.set_events_url()
     delivery_id = trial(causeway)
@@ -438,7 +438,7 @@ def test_rotation_without_overlap_stops_signing_with_the_old_secret(causeway: Ca
         Webhook(old).verify(sent.body, dict(sent.headers))
 
 
-def test_retry_has_the_same_id_and_body_and_a_new_signature(causeway: Causeway) -> None:
+def test_a_retry_has_the_same_id_and_body_and_a_new_signature(causeway: Causeway) -> None:
     at_the_machines_time(causeway, later=5)
     secret = causeway.tpp.set_events_url()
     delivery_id = trial(causeway)
@@ -466,14 +466,14 @@ def after_one_attempt(causeway: Causeway, answer: Reply | Exception) -> Delivery
 
 
 @pytest.mark.parametrize("status", [200, 202, 299])
-def test_status_from_200_to_299_marks_an_event_as_delivered(listening: Causeway, status: int) -> None:
+def test_a_response_with_a_status_from_200_to_299_marks_an_event_as_delivered(listening: Causeway, status: int) -> None:
     delivery = after_one_attempt(listening, Reply(status, b"whatever", {}, 0))
 
     assert (delivery.state, delivery.last["status"]) == ("delivered", status)
 
 
 @pytest.mark.parametrize("status", [301, 303, 308])
-def test_redirect_response_to_an_event_is_not_followed_and_counts_as_a_failure(
+def test_a_redirect_response_to_an_event_is_not_followed_and_counts_as_a_failure(
     listening: Causeway, status: int
 ) -> None:
     elsewhere = {"Location": "http://127.0.0.1:1/elsewhere"}
@@ -493,7 +493,7 @@ NOT_ARRIVED: dict[str, Reply | Exception] = {
 
 
 @pytest.mark.parametrize("answer", NOT_ARRIVED.values(), ids=NOT_ARRIVED)
-def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: Causeway, answer: Reply | Exception) -> None:
+def test_a_failed_attempt_is_retried_after_4_to_6_seconds(listening: Causeway, answer: Reply | Exception) -> None:
     delivery = after_one_attempt(listening, answer)
 
     assert (delivery.state, delivery.attempts) == ("due", 1)
@@ -503,7 +503,7 @@ def test_failed_attempt_is_retried_after_4_to_6_seconds(listening: Causeway, ans
     assert listening.delivery(delivery.delivery_id).state == "delivered"
 
 
-def test_410_ends_the_retries_of_an_event(listening: Causeway) -> None:
+def test_an_event_is_not_retried_after_a_410_response(listening: Causeway) -> None:
     delivery = after_one_attempt(listening, Reply(410, b"", {}, 0))
 
     assert (delivery.state, delivery.last["error"]) == ("failed", "the receiver responded with status 410")
@@ -512,7 +512,7 @@ def test_410_ends_the_retries_of_an_event(listening: Causeway) -> None:
 @pytest.mark.parametrize(
     ("asked", "waits"), [("9", 9), ("3600", 10), ("Mon, 02 Mar 2026 09:00:08 GMT", 8), ("-5", None), ("soon", None)]
 )
-def test_retry_after_delays_a_retry_to_at_most_twice_the_planned_delay(
+def test_the_retry_after_header_delays_a_retry_to_at_most_twice_the_planned_delay(
     listening: Causeway, asked: str, waits: int | None
 ) -> None:
     delivery = after_one_attempt(listening, Reply(503, b"", {"retry-after": asked}, 0))
@@ -524,7 +524,7 @@ def test_retry_after_delays_a_retry_to_at_most_twice_the_planned_delay(
 # -- what has changed before the attempt
 
 
-def test_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
+def test_an_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.receiver.url = "http://127.0.0.1:1/moved"
     listening.hub.openbanking.clients.update(listening.tpp.client_id, events_url=listening.receiver.url)
@@ -534,7 +534,7 @@ def test_event_is_sent_to_the_current_events_url(listening: Causeway) -> None:
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_pending_event_fails_after_the_events_url_is_removed(listening: Causeway) -> None:
+def test_a_pending_event_fails_after_the_events_url_is_removed(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.update(listening.tpp.client_id, events_url=None)
 
@@ -545,7 +545,7 @@ def test_pending_event_fails_after_the_events_url_is_removed(listening: Causeway
     assert listening.receiver.received == []
 
 
-def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Causeway) -> None:
+def test_an_event_of_an_inactive_client_is_sent_after_its_activation(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.openbanking.clients.deactivate(listening.tpp.client_id)
     listening.hub.delivery.worker.attempt(delivery_id)
@@ -559,7 +559,7 @@ def test_event_of_an_inactive_client_is_sent_after_its_activation(listening: Cau
     assert listening.delivery(delivery_id).state == "delivered"
 
 
-def test_event_of_a_deleted_client_fails(listening: Causeway) -> None:
+def test_an_event_of_a_deleted_client_fails(listening: Causeway) -> None:
     delivery_id = trial(listening)
     listening.hub.store.delete("clients", {"client_id": listening.tpp.client_id})
 
@@ -572,7 +572,9 @@ def test_event_of_a_deleted_client_fails(listening: Causeway) -> None:
 # -- what nobody else may see
 
 
-def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(causeway: Causeway, lines: Lines) -> None:
+def test_event_secrets_and_event_bodies_are_stored_encrypted_and_are_not_logged(
+    causeway: Causeway, lines: Lines
+) -> None:
     secrets = [causeway.tpp.set_events_url(), rotated(causeway, OVERLAP)]
     consented = causeway.psu.approve(1, state="tell-nobody")
     delivery_id = causeway.recorded("event")[0].delivery_id
@@ -594,7 +596,7 @@ def test_secrets_and_bodies_are_stored_encrypted_and_not_logged(causeway: Causew
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_event_is_sent_again_only_if_its_outcome_was_not_written(listening: Causeway, applied: bool) -> None:
+def test_an_event_is_sent_again_only_if_its_outcome_was_not_written(listening: Causeway, applied: bool) -> None:
     delivery_id = trial(listening)
     fault = Fault(listening, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
 

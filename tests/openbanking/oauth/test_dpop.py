@@ -82,7 +82,7 @@ def test_a_proof_with_a_wrong_claim_is_refused(
 @pytest.mark.parametrize(
     "htu", [f"{BASE}/tpp/consent?page=1", f"{BASE}/tpp/consent#part", "HTTP://127.0.0.1:8000/tpp/consent"]
 )
-def test_htu_comparison_ignores_query_fragment_and_case(
+def test_the_comparison_of_the_claim_htu_ignores_query_fragment_and_letter_case(
     causeway: Causeway, holder: KeyHolder, token: str, htu: str
 ) -> None:
     assert holder.read(causeway, token, proof=holder.proof(causeway, "GET", "", token, htu=htu)).status == 200
@@ -106,7 +106,7 @@ def test_a_proof_with_a_private_key_in_its_header_is_refused(causeway: Causeway,
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
-def test_an_unsigned_or_hs256_proof_is_refused(
+def test_a_proof_without_a_signature_or_with_an_hs256_signature_is_refused(
     causeway: Causeway, holder: KeyHolder, token: str, algorithm: str
 ) -> None:
     claims = {"jti": "1", "htm": "GET", "htu": f"{BASE}/tpp/consent", "iat": causeway.clock.time()}
@@ -193,7 +193,9 @@ def test_every_response_to_a_dpop_request_has_a_nonce(causeway: Causeway, holder
     assert "dpop-nonce" not in causeway.tpp.call("GET", "/tpp/consent", bearer="x").headers
 
 
-def test_error_responses_carry_a_nonce_before_the_first_proof(causeway: Causeway, holder: KeyHolder) -> None:
+def test_error_responses_contain_a_nonce_even_before_the_first_proof_of_a_client(
+    causeway: Causeway, holder: KeyHolder
+) -> None:
     answers = (holder.push(causeway, scope="unknown"), holder.redeem(causeway, "unknown", proof=None))
 
     assert all(causeway.hub.openbanking.dpop_nonces.is_valid(answer.headers["dpop-nonce"]) for answer in answers)
@@ -239,7 +241,7 @@ def test_a_client_with_dpop_nonce_required_needs_a_nonce(causeway: Causeway) -> 
     assert holder.read(causeway, token, proof=proof).status == 200
 
 
-def test_a_request_without_a_required_nonce_does_not_use_up_its_assertion(causeway: Causeway) -> None:
+def test_a_client_assertion_can_be_used_again_after_a_request_without_the_required_nonce(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder, dpop_nonce_required=True)
     form = holder.form(causeway, {"grant_type": "authorization_code", "code": "unknown"})
@@ -284,7 +286,7 @@ def test_a_wrong_nonce_is_refused_even_when_no_nonce_is_required(
 # -- addresses
 
 
-def test_htu_accepts_the_mutual_tls_url(shared_causeway: Causeway) -> None:
+def test_a_proof_may_contain_the_mutual_tls_url_in_the_claim_htu(shared_causeway: Causeway) -> None:
     settings = Settings.from_environment({"STAGE": "local", "MTLS_URL": "https://127.0.0.1:8443", "TPP_CA_BUNDLE": "x"})
     causeway = shared_causeway.again(settings)
     with causeway.installed():
@@ -296,7 +298,9 @@ def test_htu_accepts_the_mutual_tls_url(shared_causeway: Causeway) -> None:
             assert holder.read(causeway, token, proof=proof).status == status
 
 
-def test_htu_must_contain_the_path_with_its_parameter_values(causeway: Causeway, holder: KeyHolder, token: str) -> None:
+def test_the_claim_htu_must_contain_the_path_with_the_values_of_its_parameters(
+    causeway: Causeway, holder: KeyHolder, token: str
+) -> None:
     answer = holder.read(causeway, token, "/tpp/requests/abc")
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
     other = holder.proof(causeway, "GET", "/tpp/requests/other", token)

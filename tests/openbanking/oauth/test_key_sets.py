@@ -69,7 +69,7 @@ def test_a_key_set_is_fetched_once_in_five_minutes(causeway: Causeway, site: Sit
     assert site.asked == 2
 
 
-def test_an_unknown_kid_causes_another_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
+def test_an_unknown_key_id_causes_another_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
     assert status(causeway, old) == 200
@@ -90,7 +90,7 @@ def test_a_removed_key_is_refused_after_five_minutes(causeway: Causeway, site: S
     assert status(causeway, old) == 401
 
 
-def test_several_unknown_kids_cause_one_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
+def test_several_unknown_key_ids_cause_one_fetch_of_the_key_set(causeway: Causeway, site: Site) -> None:
     site.serve(KeyHolder())
     stranger = KeyHolder(kid="stranger")
 
@@ -98,7 +98,7 @@ def test_several_unknown_kids_cause_one_fetch_of_the_key_set(causeway: Causeway,
     assert site.asked == 1
 
 
-def test_a_failed_fetch_is_retried_after_30_seconds(causeway: Causeway, site: Site) -> None:
+def test_a_failed_fetch_of_a_key_set_is_retried_after_30_seconds(causeway: Causeway, site: Site) -> None:
     holder = KeyHolder()
 
     assert [status(causeway, holder) for _ in range(5)] == [401] * 5
@@ -149,7 +149,7 @@ def callers(causeway: Causeway, site: Site, monkeypatch: pytest.MonkeyPatch) -> 
     return callers
 
 
-def test_concurrent_assertions_share_the_first_fetch(callers: ConcurrentCallers, site: Site) -> None:
+def test_concurrent_assertions_cause_only_one_first_fetch_of_a_key_set(callers: ConcurrentCallers, site: Site) -> None:
     site.serve(KeyHolder(kid="own"))
 
     assert callers.ask(["own"] * 6 + [None] * 6) == [1] * 12
@@ -194,7 +194,7 @@ def test_a_removed_key_is_refused_after_the_clock_was_set_back(causeway: Causewa
 
 
 @pytest.mark.parametrize("failure", [TimedOut("slow"), ResponseTooLarge("large"), NotReached("private")])
-def test_cached_keys_stay_valid_for_a_day_while_fetches_fail(
+def test_cached_keys_remain_valid_for_a_day_while_fetches_of_the_key_set_fail(
     causeway: Causeway, site: Site, failure: OutboundError, lines: Lines
 ) -> None:
     holder = KeyHolder()

@@ -122,7 +122,7 @@ def test_a_blocked_certificate_is_refused_with_an_unbound_token(mutual: Causeway
     assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_certificate_subject_is_accepted_in_either_order_of_its_attributes(
+def test_a_certificate_subject_is_accepted_in_either_order_of_its_attributes(
     mutual: Causeway, authority: Authority
 ) -> None:
     by_certificate(mutual, tls_client_auth_subject_dn=",".join(reversed(SUBJECT.split(","))))
@@ -176,7 +176,9 @@ def test_a_token_bound_to_a_blocked_certificate_is_refused(mutual: Causeway, aut
     assert mutual.tpp.call("GET", "/tpp/consent", bearer=token, certificate=own).status == 401
 
 
-def test_private_key_jwt_works_with_certificate_bound_tokens(mutual: Causeway, authority: Authority) -> None:
+def test_a_client_that_uses_private_key_jwt_can_have_certificate_bound_tokens(
+    mutual: Causeway, authority: Authority
+) -> None:
     """The assertion authenticates the client, and the certificate binds the tokens."""
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)

@@ -77,7 +77,7 @@ def test_a_missing_or_wrong_assertion_returns_401_with_www_authenticate(causeway
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
 
 
-def test_bearer_call_accepts_a_missing_assertion_and_refuses_an_invalid_assertion(
+def test_a_bearer_call_accepts_a_missing_assertion_and_refuses_an_invalid_assertion(
     causeway: Causeway, holder: KeyHolder
 ) -> None:
     tokens = holder.redeem(causeway, holder.code(causeway), proof=None).body
@@ -122,14 +122,16 @@ def test_an_assertion_with_a_wrong_claim_is_refused(
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(1, 200), (300, 200), (301, 401), (0, 200), (-9, 200), (-10, 401)])
-def test_exp_may_be_at_most_300_seconds_ahead(causeway: Causeway, holder: KeyHolder, seconds: int, status: int) -> None:
+def test_the_claim_exp_of_an_assertion_may_be_at_most_300_seconds_in_the_future(
+    causeway: Causeway, holder: KeyHolder, seconds: int, status: int
+) -> None:
     """An assertion is accepted until ten seconds after ``exp``, because clocks can differ."""
     assert ask(causeway, holder.assertion(causeway, exp=causeway.clock.time() + seconds)).status == status
 
 
 @pytest.mark.parametrize("claim", ["iat", "nbf"])
 @pytest.mark.parametrize(("ahead", "status"), [(0, 200), (10, 200), (60, 200), (61, 401), (3600, 401)])
-def test_iat_and_nbf_may_be_up_to_60_seconds_ahead(
+def test_the_claims_iat_and_nbf_of_an_assertion_may_be_up_to_60_seconds_in_the_future(
     causeway: Causeway, holder: KeyHolder, claim: str, ahead: int, status: int
 ) -> None:
     claims: Any = {claim: causeway.clock.time() + ahead}
@@ -218,7 +220,7 @@ def test_a_client_without_a_key_cannot_use_an_assertion(causeway: Causeway, meth
     assert is_refused(answer)
 
 
-def test_a_client_can_use_only_its_configured_secret_method(causeway: Causeway) -> None:
+def test_a_client_can_send_its_secret_only_by_the_configured_authentication_method(causeway: Causeway) -> None:
     client_id = causeway.tpp.client_id
     secret = causeway.hub.openbanking.clients.update(client_id, security={"auth_method": "client_secret_post"}).secret
     assert secret
@@ -231,7 +233,7 @@ def test_a_client_can_use_only_its_configured_secret_method(causeway: Causeway) 
     assert causeway.tpp.call("GET", "/tpp/banks").status == 200, "a call without a form has HTTP Basic only"
 
 
-def test_reason_of_a_refused_assertion_is_logged_and_not_returned(
+def test_the_reason_of_a_refused_assertion_is_logged_and_not_returned(
     causeway: Causeway, holder: KeyHolder, lines: Lines
 ) -> None:
     for claims in ({"aud": "https://other.example.com"}, {"exp": causeway.clock.time() - 60}):

@@ -101,7 +101,7 @@ def test_bank_responses_accept_the_same_identifiers_as_requests(
 
 
 @pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
-def test_page_key_from_a_bank_response_is_accepted_in_the_next_request(
+def test_a_page_key_from_a_bank_response_is_accepted_in_the_next_request(
     relay: Relay, booking_status: str, subtests: pytest.Subtests
 ) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
@@ -138,7 +138,7 @@ def problems(model: Any, members: dict[str, Any]) -> list[str]:
     return []
 
 
-def test_invalid_page_key_returns_502_in_a_response_with_many_other_deviations(relay: Relay) -> None:
+def test_an_invalid_page_key_returns_502_in_a_response_with_many_other_deviations(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
     answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}

@@ -83,7 +83,7 @@ def asked_of(relay: Relay, bearer: str, number: Any, sort_code: Any = None) -> l
 
 
 @pytest.mark.parametrize("written", WITH_SORT_CODE, ids=repr)
-def test_account_number_approved_with_its_sort_code_in_either_order_permits_payments(
+def test_an_account_number_approved_with_its_sort_code_in_either_order_permits_payments(
     relay: Relay, written: Any
 ) -> None:
     bearer = relay.bearer_for(2, account_numbers=[written])
@@ -95,7 +95,7 @@ def test_account_number_approved_with_its_sort_code_in_either_order_permits_paym
 
 
 @pytest.mark.parametrize("written", ALONE, ids=repr)
-def test_account_number_approved_without_a_sort_code_permits_payments_with_any_sort_code(
+def test_an_account_number_approved_without_a_sort_code_permits_payments_with_any_sort_code(
     relay: Relay, written: Any
 ) -> None:
     bearer = relay.bearer_for(2, account_numbers=[written])

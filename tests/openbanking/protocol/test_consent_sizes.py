@@ -31,7 +31,7 @@ IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFI
 
 
 @VERSIONS
-def test_consent_accepts_1000_identifiers_of_maximum_length_for_each_kind(causeway: Causeway, version: int) -> None:
+def test_a_consent_accepts_1000_identifiers_of_maximum_length_of_each_kind(causeway: Causeway, version: int) -> None:
     lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
     body = jsontext.dumps(consent_body(causeway, version, **lists)).encode()
     assert len(body) > 3 * BODY_BYTES
@@ -81,7 +81,7 @@ def test_identifiers_too_large_for_the_consent_record_return_400(causeway: Cause
     assert list(causeway.hub.store.scan("consents")) == []
 
 
-def test_body_size_limit_of_the_consent_call_permits_lists_of_maximum_size() -> None:
+def test_the_body_size_limit_of_the_consent_call_permits_lists_of_maximum_size() -> None:
     widest = "\\ud83d\\ude00"
     lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
 

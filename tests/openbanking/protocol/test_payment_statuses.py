@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Sta
     [(NUMBERS, FINAL_V1, PAID_V1), (CODES, FINAL_V2, PAID_V2)],
     ids=["version 1", "version 2"],
 )
-def test_hub_and_sdk_agree_on_final_and_executed_statuses(
+def test_the_hub_and_sdk_agree_on_final_and_executed_statuses(
     statuses: Statuses, final: frozenset[Status], paid: set[Status]
 ) -> None:
     assert {status for status in statuses.meanings if statuses.is_final(status)} == final

@@ -75,12 +75,12 @@ def test_unknown_psd2_roles_are_ignored() -> None:
         sequence(sequence(b"\x05\x00", b"\x05\x00")),
     ],
 )
-def test_malformed_psd2_statement_makes_the_certificate_invalid(der: bytes) -> None:
+def test_a_malformed_psd2_statement_makes_the_certificate_invalid(der: bytes) -> None:
     with pytest.raises(InvalidCertificate, match="qcStatements cannot be read"):
         read_roles(certificate(der))
 
 
-def test_text_that_is_not_a_certificate_is_invalid() -> None:
+def test_a_text_that_is_not_a_certificate_is_rejected_as_invalid() -> None:
     with pytest.raises(InvalidCertificate, match="not a PEM certificate"):
         read_roles("PSP_AI")
 

@@ -66,7 +66,7 @@ def test_psu_headers_match_the_berlin_group_headers() -> None:
     assert tuple(row.name for row in PSU_HEADERS) == OWED
 
 
-def test_valid_psu_header_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None:
+def test_a_valid_psu_header_value_is_passed_on_unchanged(subtests: pytest.Subtests) -> None:
     for name, values in GOOD.items():
         for value in values:
             with subtests.test(f"{name}: {value[:40]}"):
@@ -74,7 +74,7 @@ def test_valid_psu_header_value_is_passed_on_unchanged(subtests: pytest.Subtests
                 assert read_psu({name.lower(): f" {value}\t"}) == PsuContext({name: value})
 
 
-def test_invalid_psu_header_error_contains_the_header_name_and_not_the_value(subtests: pytest.Subtests) -> None:
+def test_an_invalid_psu_header_error_contains_the_header_name_and_not_the_value(subtests: pytest.Subtests) -> None:
     for row in PSU_HEADERS:
         for value in [*BAD[row.name], *NOWHERE]:
             with subtests.test(f"{row.name}: {value[:40]!r}"):
@@ -98,7 +98,7 @@ def test_psu_headers_accept_values_up_to_their_maximum_length() -> None:
                 read_psu({row.name.lower(): "x" * (row.longest + 1)})
 
 
-def test_error_lists_all_invalid_psu_headers_in_table_order() -> None:
+def test_an_error_lists_all_invalid_psu_headers_in_table_order() -> None:
     given = {"psu-geo-location": "here", "psu-ip-port": "x", "psu-accept": "*/*", "psu-ip-address": "1.2.3.4"}
 
     with pytest.raises(Refusal) as refused:
@@ -107,7 +107,7 @@ def test_error_lists_all_invalid_psu_headers_in_table_order() -> None:
     assert re.findall(r"PSU-[\w-]+ must", str(refused.value)) == ["PSU-IP-Port must", "PSU-Geo-Location must"]
 
 
-def test_repeated_psu_header_is_refused() -> None:
+def test_a_repeated_psu_header_is_refused() -> None:
     with pytest.raises(Refusal) as refused:
         read_psu({"psu-ip-address": "192.0.2.7"}, {"psu-ip-address", "accept"})
 

@@ -47,7 +47,7 @@ def test_every_refusal_sentence_is_unique() -> None:
         assert found[row.sentence] + (found[shape] if shape != row.sentence else 0) <= 1, row.sentence
 
 
-def test_every_refusal_takes_its_sentence_from_a_table(subtests: pytest.Subtests) -> None:
+def test_the_sentence_of_every_refusal_is_defined_in_a_table(subtests: pytest.Subtests) -> None:
     for module in [each for each in REFUSING if each not in TABLES]:
         for call in [node for node in nodes(module) if isinstance(node, ast.Call)]:
             if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):

@@ -26,7 +26,7 @@ ODD = {"ownAmount": Number("0.10"), "big": 12345678901234567890, "small": Number
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_webhooks_and_specification_tables_match(version: int) -> None:
+def test_the_webhooks_match_the_tables_of_the_specification(version: int) -> None:
     assert {webhook.path for webhook in VERSIONS[version].webhooks} == set(TABLES[version])
     assert {row.webhook for row in ROWS if row.version == version} | {"/revoke_token"} == set(TABLES[version])
 
@@ -156,7 +156,7 @@ def test_a_call_without_a_bearer_token_returns_401(relay: Relay, row: Row) -> No
     ("version", "call"), [(2, "/tpp/account_payments"), (2, "/tpp/account_payment"), (1, "/tpp/account_transactions")]
 )
 @pytest.mark.parametrize("query", ["", "?account_id=A-1", "?colour=red", "?a=1&a=1"])
-def test_call_that_the_bank_version_lacks_returns_401_api_action_does_not_exist(
+def test_a_call_that_the_bank_version_lacks_returns_401_with_api_action_does_not_exist(
     relay: Relay, version: int, call: str, query: str
 ) -> None:
     answer = relay.causeway.tpp.call("GET", f"{call}{query}", bearer=relay.bearer(version))

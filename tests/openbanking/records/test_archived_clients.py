@@ -66,7 +66,7 @@ def test_every_call_of_an_archived_client_is_refused(causeway: Causeway, subtest
     assert causeway.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
 
 
-def test_archiving_a_client_lets_a_running_call_complete_and_later_calls_return_401(causeway: Causeway) -> None:
+def test_a_running_call_completes_after_its_client_is_archived_and_later_calls_return_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
     def archive_meanwhile(sent: ReceivedRequest) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_archiving_a_client_lets_a_running_call_complete_and_later_calls_return_
     assert len([sent for sent in causeway.banks[1].received if sent.path == "/accounts"]) == 1
 
 
-def test_second_concurrent_change_at_the_same_client_revision_is_refused(causeway: Causeway) -> None:
+def test_a_second_concurrent_change_at_the_same_client_revision_is_refused(causeway: Causeway) -> None:
     """The test covers a concurrent update and a concurrent archival."""
     clients = causeway.hub.openbanking.clients
     client_id = clients.create(owner="a@example.com", title="Ours").client.client_id

@@ -112,7 +112,7 @@ def test_a_request_id_is_unique_per_bank_and_path(causeway: Causeway, version: i
 
 
 @VERSIONS
-def test_retry_with_an_uppercase_request_id_returns_the_first_response(causeway: Causeway, version: int) -> None:
+def test_a_retry_with_an_uppercase_request_id_returns_the_first_response(causeway: Causeway, version: int) -> None:
     url, request_id = causeway.tpp.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     first = initiate(causeway, version, url, request_id)
@@ -123,7 +123,7 @@ def test_retry_with_an_uppercase_request_id_returns_the_first_response(causeway:
 
 
 @VERSIONS
-def test_request_id_in_uppercase_matches_a_used_request_id(causeway: Causeway, version: int) -> None:
+def test_a_request_id_in_uppercase_matches_a_used_request_id(causeway: Causeway, version: int) -> None:
     first, _ = approved(causeway, version)
     second, bearer = approved(causeway, version)
     request_id = str(uuid.uuid4())
@@ -188,7 +188,7 @@ def test_two_identical_concurrent_consents_return_the_same_response(causeway: Ca
 
 @VERSIONS
 @pytest.mark.parametrize("applied", [True, False], ids=["the answer", "the write"])
-def test_bank_can_retry_a_request_after_a_lost_storage_response(
+def test_a_bank_can_retry_a_request_after_a_lost_storage_response(
     causeway: Causeway, version: int, applied: bool
 ) -> None:
     token, bearer = approved(causeway, version)

@@ -96,7 +96,7 @@ def test_responses_to_options_and_with_status_405_list_the_allowed_methods(cause
     assert (post.status, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_url_of_a_replaced_logo_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
+def test_the_url_of_a_replaced_logo_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     before = address(causeway)
 
@@ -111,7 +111,7 @@ def test_url_of_a_replaced_logo_redirects_to_the_new_logo(causeway: Causeway, ba
         assert moved.headers["cache-control"] == "public, max-age=60"
 
 
-def test_outdated_logo_url_from_another_instance_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
+def test_an_outdated_logo_url_from_another_instance_redirects_to_the_new_logo(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     address(causeway)
     causeway.another_process().openbanking.banks.set_logo(BIC, png())
@@ -211,7 +211,7 @@ def test_history_days_must_be_from_1_to_3650(banks: Banks, days: int) -> None:
         banks.change(BIC, history_days=days)
 
 
-def test_serving_a_logo_takes_one_storage_read(causeway: Causeway, banks: Banks) -> None:
+def test_serving_a_logo_makes_one_storage_read(causeway: Causeway, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     path = address(causeway)
 

@@ -114,7 +114,7 @@ CHANGES: dict[str, Callable[[Banks, str], object]] = {
 
 @pytest.mark.parametrize("second", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", CHANGES.values(), ids=CHANGES)
-def test_second_of_two_concurrent_bank_changes_is_rejected_and_the_first_is_stored(
+def test_the_second_of_two_concurrent_bank_changes_is_rejected_and_the_first_is_stored(
     causeway: Causeway,
     banks: Banks,
     other: Banks,
@@ -200,7 +200,7 @@ def test_a_search_finds_a_bank_by_its_short_and_long_bic(banks: Banks, bic: str,
     assert is_named(banks.get(bic), text)
 
 
-def test_bank_search_for_the_branch_code_xxx_does_not_return_every_head_office(banks: Banks) -> None:
+def test_a_bank_search_for_the_branch_code_xxx_does_not_return_every_head_office(banks: Banks) -> None:
     assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
@@ -395,7 +395,7 @@ def test_a_bank_url_with_a_private_host_in_any_format_is_rejected(host: str, mem
         validate_bank(replace(public, **members), local=False)
 
 
-def test_bank_stored_with_an_invalid_url_accepts_changes_of_other_fields(
+def test_a_bank_stored_with_an_invalid_url_accepts_changes_of_other_fields(
     banks: Banks, elsewhere: Banks, bic: str
 ) -> None:
     old = "https://bank.example.com./psd2"
@@ -413,7 +413,7 @@ def test_a_certificate_subject_must_be_a_distinguished_name(causeway: Causeway, 
         causeway.hub.openbanking.banks.change(bic, certificate_subject=subject)
 
 
-def test_bank_stored_with_an_invalid_certificate_subject_accepts_other_changes(causeway: Causeway, bic: str) -> None:
+def test_a_bank_stored_with_an_invalid_certificate_subject_accepts_other_changes(causeway: Causeway, bic: str) -> None:
     causeway.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
 
     assert causeway.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"

@@ -45,7 +45,7 @@ def test_a_certificate_is_blocked_until_it_is_unblocked(causeway: Causeway, bloc
         ("CN=TEST CA,O=example,C=gb", "a1b"),
     ],
 )
-def test_blocklist_matches_issuer_and_serial_number_in_every_format(issuer: str, serial_number: str) -> None:
+def test_the_blocklist_matches_issuer_and_serial_number_in_every_format(issuer: str, serial_number: str) -> None:
     assert blocklist_key(issuer, serial_number) == blocklist_key(ISSUER, "a1b")
 
 
@@ -58,7 +58,7 @@ def test_blocking_a_certificate_again_replaces_the_reason(causeway: Causeway, bl
     assert again.reason == "second"
 
 
-def test_blocklist_returns_the_latest_entries_first_without_client_records(
+def test_the_blocklist_returns_the_latest_entries_first_without_client_records(
     causeway: Causeway, blocklist: CertificateBlocklist
 ) -> None:
     first = blocklist.block("CN=Listed", "1", "")

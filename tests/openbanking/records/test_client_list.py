@@ -82,7 +82,7 @@ def test_archived_clients_are_listed_separately(causeway: Causeway, clients: Cli
     assert all_pages(clients, owner, ClientFilter(active=False)) == [[]]
 
 
-def test_a_page_that_a_filter_shortened_is_filled_by_a_second_query(
+def test_a_filtered_client_list_page_makes_a_second_query_if_it_has_too_few_rows(
     causeway: Causeway, clients: ClientList, owner: str
 ) -> None:
     create(causeway, owner, 12, archived=6)
@@ -93,7 +93,7 @@ def test_a_page_that_a_filter_shortened_is_filled_by_a_second_query(
     assert calls == ["Query", "Query"]
 
 
-def test_page_ends_at_the_limit_of_examined_rows_and_the_next_page_continues(
+def test_a_page_ends_at_the_limit_of_examined_rows_and_the_next_page_continues_there(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 6)
@@ -109,7 +109,7 @@ def test_page_ends_at_the_limit_of_examined_rows_and_the_next_page_continues(
     assert sum(map(len, all_pages(clients, owner))) == 7
 
 
-def test_search_by_client_id_takes_one_read_and_returns_own_clients_only(
+def test_a_search_by_client_id_makes_one_read_and_returns_only_clients_of_the_owner(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_list, "EXAMINED", 4)
@@ -123,7 +123,7 @@ def test_search_by_client_id_takes_one_read_and_returns_own_clients_only(
     assert clients.page(owner, ClientFilter(client_id=oldest, archived=True), 3).clients == []
 
 
-def test_search_by_client_id_returns_every_state_without_a_state_filter(
+def test_a_search_by_client_id_returns_every_state_without_a_state_filter(
     causeway: Causeway, clients: ClientList, owner: str
 ) -> None:
     (archived,) = create(causeway, owner, 1, archived=1)
@@ -137,7 +137,7 @@ def test_search_by_client_id_returns_every_state_without_a_state_filter(
     assert not is_found(active=False)
 
 
-def test_query_truncated_at_its_size_limit_returns_the_number_of_examined_rows(
+def test_a_query_that_is_cut_off_at_its_size_limit_returns_the_number_of_examined_rows(
     causeway: Causeway, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(causeway, owner, 12, archived=12)
@@ -208,7 +208,7 @@ def test_a_form_offers_the_newest_clients_and_the_selected_client(
     assert offered(causeway, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
 
 
-def test_an_archived_client_is_offered_only_when_already_selected(
+def test_a_form_offers_an_archived_client_only_if_this_client_is_already_selected(
     causeway: Causeway, own: Sequence[str], owner: str
 ) -> None:
     causeway.hub.openbanking.clients.archive(own[1])
@@ -218,7 +218,7 @@ def test_an_archived_client_is_offered_only_when_already_selected(
     assert offered(causeway, owner, own[1], active=True) == "42"
 
 
-def test_clients_of_other_owners_are_not_offered(causeway: Causeway, own: Sequence[str], owner: str) -> None:
+def test_a_form_does_not_offer_clients_of_other_owners(causeway: Causeway, own: Sequence[str], owner: str) -> None:
     foreign = causeway.hub.openbanking.clients.create(owner="other@example.com", title="x").client
 
     assert offered(causeway, owner, foreign.client_id) == "43"

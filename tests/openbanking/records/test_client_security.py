@@ -184,7 +184,7 @@ def test_setting_jwks_uri_removes_jwks_and_setting_jwks_removes_jwks_uri(clients
     assert (again.security.jwks, again.security.jwks_uri) == (JWKS, None)
 
 
-def test_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
+def test_a_security_changes_are_recorded_in_the_history(clients: Clients) -> None:
     made = create(clients)
 
     clients.update(made.client_id, security={**BY_KEY, "dpop_bound_access_tokens": True})
@@ -211,7 +211,7 @@ def production(shared_causeway: Causeway) -> Clients:
     ("details", "member"),
     [({"registration_number": "PSDGB-FCA-1"}, "registration_number"), ({"security": BY_KEY}, "security")],
 )
-def test_in_production_only_the_operator_changes_security_and_registration_number(
+def test_in_production_only_the_operator_can_change_security_and_the_registration_number(
     production: Clients, details: Any, member: str, active: bool
 ) -> None:
     client_id = production.create(owner="a@example.com", title="TPP", active=active).client.client_id

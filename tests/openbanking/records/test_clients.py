@@ -150,7 +150,7 @@ def test_a_client_url_with_a_private_host_in_any_format_is_rejected(causeway: Ca
 # -- rotation
 
 
-def test_both_events_secrets_sign_until_the_overlap_ends(
+def test_events_are_signed_with_the_old_and_the_new_events_secret_until_the_overlap_ends(
     causeway: Causeway, clients: Clients, made: Registered, client_id: str
 ) -> None:
     rotated = clients.rotate_events_secret(client_id, DAY)
@@ -198,7 +198,7 @@ def test_an_unknown_client_raises_unknown_client(clients: Clients) -> None:
 # -- two operators
 
 
-def test_two_concurrent_secret_rotations_store_both_new_secrets(
+def test_two_concurrent_secret_rotations_store_two_new_secrets(
     causeway: Causeway, clients: Clients, other: Clients, client_id: str
 ) -> None:
     theirs: list[Registered] = []
@@ -249,7 +249,7 @@ def test_a_secret_rotation_does_not_overwrite_concurrent_client_changes(
     assert signing(clients, client_id) == [rotated.events_secret]
 
 
-def test_change_that_conflicts_on_every_attempt_raises_an_error(
+def test_a_change_that_conflicts_on_every_attempt_raises_an_error(
     causeway: Causeway, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = causeway.hub.store.get(*client_key(made.client.client_id))
@@ -280,7 +280,7 @@ def test_a_rotation_returns_the_signing_secret_despite_storage_faults(
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
 
 
-def test_retried_write_is_recognised_without_the_idempotency_token_of_dynamodb(
+def test_a_retried_write_is_recognised_without_the_idempotency_token_of_dynamodb(
     clients: Clients, made: Registered, client_id: str
 ) -> None:
     answers = iter([NoAnswer("TransactWriteItems")])
@@ -530,7 +530,9 @@ def test_a_client_stored_without_archived_at_is_not_archived(
     assert not clients.get(client_id).is_archived
 
 
-def test_an_update_already_in_effect_is_accepted_at_an_old_revision(clients: Clients, client_id: str) -> None:
+def test_an_update_that_is_already_in_effect_is_accepted_with_an_outdated_revision(
+    clients: Clients, client_id: str
+) -> None:
     seen = clients.get(client_id).revision
     made = clients.update(client_id, revision=seen, title="Ours")
 
@@ -628,7 +630,7 @@ def test_stored_callback_url_with_a_reserved_parameter_is_valid_until_replaced(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_callback_redirect_contains_every_parameter_once(causeway: Causeway, version: int) -> None:
+def test_a_callback_redirect_contains_every_parameter_once(causeway: Causeway, version: int) -> None:
     url = f"{URL}?tenant=7"
     causeway.tpp.client = causeway.hub.openbanking.clients.create(
         owner="a@example.com", title="Two", callback_urls=[url]
@@ -654,7 +656,7 @@ def two(causeway: Causeway) -> Causeway:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", [None, 0, 1])
-def test_psu_is_redirected_to_the_requested_callback_url_or_by_default_to_the_first(
+def test_the_psu_is_redirected_to_the_requested_callback_url_or_by_default_to_the_first(
     two: Causeway, version: int, number: int | None
 ) -> None:
     named = {} if number is None else {"redirect_uri": two.tpp.client.callback_urls[number]}

@@ -149,7 +149,7 @@ def test_request_ids_are_compared_case_insensitively(causeway: Causeway) -> None
     is_refused_and_nothing_is_spent(pisp, amount="13")
 
 
-def test_two_banks_may_get_the_same_request_id(causeway: Causeway) -> None:
+def test_payment_orders_to_two_banks_may_have_the_same_request_id(causeway: Causeway) -> None:
     first, second = Pisp(causeway, 1, "direct"), Pisp(causeway, 2, "direct")
     first.request_id = second.request_id = str(uuid.uuid4())
 
@@ -186,7 +186,7 @@ def test_one_of_two_parallel_orders_with_one_request_id_reaches_the_bank(causewa
 
 @VERSIONS
 @KINDS
-def test_retry_of_an_order_is_sent_again_and_recorded_as_one_payment(
+def test_a_retry_of_an_order_is_sent_again_and_recorded_as_one_payment(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp.with_request_id(causeway, version, kind)
@@ -198,7 +198,7 @@ def test_retry_of_an_order_is_sent_again_and_recorded_as_one_payment(
     assert (pisp.calls, len(stored_payments(causeway))) == (3, 1)
 
 
-def test_retry_of_a_deferred_order_is_accepted_and_recorded_as_one_payment(causeway: Causeway) -> None:
+def test_a_retry_of_a_deferred_order_is_accepted_and_recorded_as_one_payment(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, deferred=True)
     ids = [pisp.order(), pisp.order()]
     assert pisp.pay_at_once().status == 200
@@ -210,7 +210,7 @@ def test_retry_of_a_deferred_order_is_accepted_and_recorded_as_one_payment(cause
     assert (pisp.calls, len(stored_payments(causeway))) == (3, 1)
 
 
-def test_idempotency_key_returns_the_first_response_with_any_request_id(causeway: Causeway) -> None:
+def test_an_idempotency_key_returns_the_first_response_with_any_request_id(causeway: Causeway) -> None:
     pisp, other = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME), Pisp(causeway, 1, "direct")
     other.pay()
     first = pisp.pay("key")
@@ -221,7 +221,7 @@ def test_idempotency_key_returns_the_first_response_with_any_request_id(causeway
     assert pisp.calls == 2
 
 
-def test_the_request_id_is_checked_after_all_other_rules(causeway: Causeway) -> None:
+def test_the_request_id_of_a_payment_order_is_checked_after_all_other_rules(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1, consent_type=ONE_TIME)
     other = Pisp(causeway, 1, "direct")
     other.request_id = pisp.request_id
@@ -262,7 +262,7 @@ def test_the_same_order_with_its_generated_request_id_is_sent_again(causeway: Ca
 
 
 @pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late")], ids=["refused", "late"])
-def test_a_generated_request_id_stays_claimed_when_the_bank_fails(causeway: Causeway, failure: Any) -> None:
+def test_a_generated_request_id_remains_claimed_when_the_bank_fails(causeway: Causeway, failure: Any) -> None:
     pisp = Pisp(causeway, 1)
     pisp.bank_answers(failure)
     pisp.request_id = pisp.pay().headers["x-request-id"]
@@ -293,7 +293,7 @@ def test_a_request_id_is_released_when_the_bank_was_never_reached(
 
 @pytest.mark.parametrize("failure", [REFUSAL[1], TimedOut("late"), {"status": "success"}], ids=str)
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_request_id_is_not_released_when_the_bank_may_have_received_the_order(
+def test_a_request_id_is_not_released_when_the_bank_may_have_received_the_order(
     causeway: Causeway, failure: Any, consent_type: str
 ) -> None:
     pisp, other = Pisp(causeway, 1, consent_type=consent_type), Pisp(causeway, 1, "direct")
@@ -304,7 +304,7 @@ def test_request_id_is_not_released_when_the_bank_may_have_received_the_order(
     is_refused_and_nothing_is_spent(other)
 
 
-def test_request_id_is_not_released_when_an_earlier_attempt_was_sent(causeway: Causeway) -> None:
+def test_a_request_id_is_not_released_when_an_earlier_attempt_was_sent(causeway: Causeway) -> None:
     pisp, other = Pisp(causeway, 1), Pisp(causeway, 1, "direct")
     pisp.request_id = other.request_id = str(uuid.uuid4())
     assert pisp.pay().status == 200
@@ -393,7 +393,7 @@ def test_the_request_id_of_an_accepted_order_is_reserved_between_attempts_and_af
 
 @pytest.mark.parametrize("applied", [True, False])
 @HOW
-def test_an_order_is_sent_only_after_the_claim_of_its_request_id_is_written(
+def test_a_payment_order_is_sent_only_after_the_claim_of_its_request_id_is_written(
     causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
     pisp = Pisp.with_request_id(causeway, 1, consent_type=consent_type)
@@ -445,7 +445,7 @@ def ended(pisp: Pisp, key: str) -> tuple[int, str]:
 @VERSIONS
 @WHO
 @WAYS
-def test_payment_id_reused_by_the_bank_still_belongs_to_the_first_order(
+def test_a_payment_id_reused_by_the_bank_still_belongs_to_the_first_order(
     causeway: Causeway, version: int, who: str, later: bool
 ) -> None:
     first = Pisp(causeway, version)
@@ -471,7 +471,7 @@ def test_payment_id_reused_by_the_bank_still_belongs_to_the_first_order(
 
 @VERSIONS
 @WAYS
-def test_unusable_bank_response_does_not_change_the_payment_of_another_order(
+def test_an_unusable_bank_response_does_not_change_the_payment_of_another_order(
     causeway: Causeway, version: int, later: bool
 ) -> None:
     first, second = Pisp(causeway, version), pisp_of(causeway, version, consent_type=ONE_TIME, later=later)
@@ -501,7 +501,7 @@ def test_a_reused_payment_id_returns_502_as_a_failure_of_the_bank(
     assert "payment_id reused" in caplog.messages
 
 
-def test_a_request_id_reused_after_a_day_does_not_get_the_first_payment(causeway: Causeway) -> None:
+def test_a_request_id_reused_after_a_day_does_not_return_the_first_payment(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1, "direct")
     pisp.pay()
     causeway.clock.advance(KEPT)

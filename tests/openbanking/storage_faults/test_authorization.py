@@ -26,7 +26,7 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "one_time"), (2, "reusable")])
-def test_payment_whose_response_cannot_be_stored_is_unknown_and_not_sent_again(
+def test_a_payment_whose_response_cannot_be_stored_has_an_unknown_outcome_and_is_not_resent(
     causeway: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type=consent_type)

@@ -112,7 +112,7 @@ def test_a_hub_call_is_retried_with_the_same_request_id_body_and_signature(
 
 
 @pytest.mark.parametrize("failure", FINAL.values(), ids=FINAL)
-def test_a_hub_call_that_is_finally_refused_is_not_retried(
+def test_a_hub_call_that_is_refused_permanently_is_not_retried(
     hub: HubDouble, clock: Clock, failure: httpx.Response
 ) -> None:
     hub.steps = [failure]
@@ -143,7 +143,7 @@ def test_a_malformed_hub_response_raises_the_unexpected_answer_error(hub: HubDou
         assert hub.steps == []
 
 
-def test_hub_error_contains_the_details_of_a_refusal(hub: HubDouble) -> None:
+def test_the_hub_error_exception_contains_the_details_of_a_refusal(hub: HubDouble) -> None:
     details = [{"code": "INVALID_MODEL_TYPE", "title": "no scopes"}]
     hub.steps = [httpx.Response(400, json={"code": "FORMAT_ERROR", "title": "why", "additionalErrors": details})]
 

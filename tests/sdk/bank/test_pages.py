@@ -62,7 +62,7 @@ def test_an_unknown_decision_returns_400(harness: BankHarness) -> None:
     assert harness.decide(harness.open("/consent?request=1"), "maybe").status_code == 400
 
 
-def test_a_duplicate_decision_saves_one_consent_and_the_opposite_decision_returns_409(harness: BankHarness) -> None:
+def test_a_repeated_decision_saves_one_consent_and_a_contrary_decision_returns_409(harness: BankHarness) -> None:
     page = harness.open("/consent?request=1")
 
     first = harness.decide(page, "yes", account="1001")
@@ -125,7 +125,7 @@ def test_a_psu_without_a_session_is_redirected_to_sign_in(harness: BankHarness) 
     assert harness.hub.calls == []
 
 
-def test_a_psu_function_that_returns_no_id_causes_a_500(harness: BankHarness) -> None:
+def test_a_consent_page_returns_500_if_the_psu_function_returns_no_id(harness: BankHarness) -> None:
     @harness.bank.psu
     async def psu(request: Request) -> str:
         return ""

@@ -17,7 +17,7 @@ USED = {1: 4001, 2: "HEADERS_ERROR"}
 PENDING: dict[int, Any] = {1: 0, 2: "ACSP"}
 
 
-def test_a_payment_is_confirmed_booked_reported_and_returned(harness: BankHarness) -> None:
+def test_a_payment_that_the_psu_confirms_is_booked_reported_and_returned_to_the_tpp(harness: BankHarness) -> None:
     taken = harness.pay(token=harness.consent(accounts=("1001",)))
     page = harness.open(taken["confirmation_url"])
     assert "Pay 12.50 GBP to Oak Street Books?" in page.text
@@ -308,7 +308,7 @@ def test_a_payment_page_of_another_psu_returns_404(harness: BankHarness) -> None
     assert harness.full.booked == []
 
 
-def test_a_status_query_returns_only_own_and_direct_payments(harness_2: BankHarness) -> None:
+def test_a_status_query_returns_only_payments_of_its_consent_and_direct_payments(harness_2: BankHarness) -> None:
     token = harness_2.consent()
     payment, direct = harness_2.pay(token=token)["payment_id"], harness_2.pay("direct")["payment_id"]
     path = "/v2_payment_single_status"

@@ -73,7 +73,7 @@ def test_an_expired_storage_value_is_not_returned_and_is_deleted(clock: Clock) -
 
 
 @pytest.mark.parametrize("more", [{}, {"a_later_member": [{"rate": 1.25}, None, 7]}], ids=["known", "unknown members"])
-def test_a_storage_limited_to_json_values_is_sufficient_for_a_bank(
+def test_a_bank_application_works_with_a_storage_that_supports_only_json_values(
     version: int, more: dict[str, object], clock: Clock
 ) -> None:
     clock.seconds = NOVEMBER

@@ -155,7 +155,7 @@ def test_every_refusal_has_a_status_and_an_error_code_in_both_versions() -> None
         assert str(made) == made.text
 
 
-def test_both_api_keys_are_accepted_during_a_rotation(clock: Clock, version: int) -> None:
+def test_the_old_and_the_new_api_key_are_accepted_during_a_rotation(clock: Clock, version: int) -> None:
     harness = BankHarness(version, clock, api_key=[API_KEY, "the-new-key"])
     clock.seconds = 1_795_680_000.0
     try:

@@ -166,7 +166,7 @@ def test_an_operator_link_expires_after_24_hours(causeway: Causeway, user: User)
         causeway.hub.website.call(account_flow.find_reset_user, secret)
 
 
-def test_a_code_or_malformed_text_is_rejected_as_a_password_link(causeway: Causeway, user: User) -> None:
+def test_a_one_time_code_or_a_malformed_text_is_rejected_as_a_password_link(causeway: Causeway, user: User) -> None:
     for text in (causeway.hub.website.call(account_flow.issue_code, user), "a" * 43, "x", ""):
         with pytest.raises(SecretNotValid):
             causeway.hub.website.call(account_flow.find_reset_user, text)

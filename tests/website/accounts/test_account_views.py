@@ -12,7 +12,7 @@ from tests.website.web_user import PASSWORD, WebUser
 pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
-def test_registration_signs_the_user_in(visitor: WebUser, email: str) -> None:
+def test_a_user_is_signed_in_after_the_registration(visitor: WebUser, email: str) -> None:
     answer = visitor.register(email)
 
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -61,7 +61,7 @@ def test_registration_shows_each_validation_error_at_its_field(visitor: WebUser)
     ("fields", "first"),
     [({"password": "short", "terms": None}, "password"), ({"terms": None}, "terms"), ({"email": "ada"}, "email")],
 )
-def test_the_first_invalid_field_has_the_focus(
+def test_the_first_invalid_field_of_a_form_has_the_focus(
     visitor: WebUser, email: str, fields: dict[str, Any], first: str
 ) -> None:
     answer = visitor.register(**{"email": email, **fields})
@@ -70,7 +70,7 @@ def test_the_first_invalid_field_has_the_focus(
     assert f'name="{first}"' in focused
 
 
-def test_registration_rejects_the_email_as_password(visitor: WebUser, email: str) -> None:
+def test_a_registration_with_the_email_address_as_password_is_rejected(visitor: WebUser, email: str) -> None:
     visitor.register(email, password=email.upper())
 
     assert "Password must not be the email" in visitor.text
@@ -96,7 +96,9 @@ def test_a_user_can_sign_in_with_a_password_that_normalisation_lengthens(visitor
     assert WebUser(visitor.causeway).sign_in(email, password).status == 303
 
 
-def test_registering_a_taken_email_returns_409_without_a_password_change(visitor: WebUser, registered: str) -> None:
+def test_registering_an_existing_email_address_returns_409_without_a_password_change(
+    visitor: WebUser, registered: str
+) -> None:
     answer = visitor.register(registered, password="another good password")
 
     assert answer.status == 409

@@ -10,14 +10,14 @@ from tests.website.web_user import WebUser
 # -- choosing
 
 
-def test_a_user_without_a_client_gets_a_link_to_create_one(user: WebUser) -> None:
+def test_a_user_without_a_client_sees_a_link_to_create_a_client(user: WebUser) -> None:
     user.get("/authorize")
 
     assert "You have no active client" in user.text
     assert 'href="/clients/new"' in user.last.text
 
 
-def test_banks_are_searched_by_name_and_bic(user: WebUser, client_id: str) -> None:
+def test_the_authorize_page_finds_a_bank_by_its_name_and_by_its_bic(user: WebUser, client_id: str) -> None:
     for wanted, there, not_there in (("version 2", "BETADEF1", "ALPHGB21"), ("alph", "ALPHGB21", "BETADEF1")):
         text = user.get(f"/authorize?client_id={client_id}&bank={wanted.replace(' ', '+')}").text
         assert there in text
@@ -36,7 +36,9 @@ def test_an_inactive_client_cannot_be_chosen(user: WebUser) -> None:
     assert "choose the client and the bank" in user.text
 
 
-def test_the_scopes_of_the_chosen_bank_are_shown_with_descriptions(user: WebUser, client_id: str) -> None:
+def test_the_authorize_page_shows_the_scopes_of_the_chosen_bank_with_descriptions(
+    user: WebUser, client_id: str
+) -> None:
     user.open_request(client_id, "BETADEF1")
 
     assert "accounts.transactions Transactions: GET /tpp/account_transactions" in user.text
@@ -63,7 +65,9 @@ def test_the_authorize_form_does_not_put_the_form_token_into_the_url(user: WebUs
     assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text.partition("<main")[2]) == ["button"]
 
 
-def test_the_latest_journeys_are_listed_newest_first(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_authorize_page_lists_the_latest_authorization_journeys_newest_first(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     for bic in ("ALPHGB21", "BETADEF1"):
         user.open_request(client_id, bic)
         user.run_request(client_id, scope=list(user.checked("scope")))
@@ -106,7 +110,7 @@ def test_a_quote_in_a_callback_url_is_escaped_in_the_curl_command(user: WebUser)
     assert "https://tpp.example/'\\''$(id)'\\''" in user.text
 
 
-def test_form_action_allows_only_the_bank_and_the_callback(user: WebUser) -> None:
+def test_the_csp_directive_form_action_permits_only_the_bank_and_the_callback_url(user: WebUser) -> None:
     client_id = user.create_client(callback_urls="https://tpp.example/back")
     user.open_request(client_id)
 
@@ -115,7 +119,7 @@ def test_form_action_allows_only_the_bank_and_the_callback(user: WebUser) -> Non
     assert user.last.headers["referrer-policy"] == "same-origin"
 
 
-def test_form_action_contains_the_authorization_url_of_the_bank(
+def test_the_csp_directive_form_action_contains_the_authorization_url_of_the_bank(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     causeway.hub.openbanking.banks.add(
@@ -154,7 +158,9 @@ def test_a_rejected_request_shows_its_error_and_the_next_step(
     assert causeway.hub.website.journeys.list_latest(email) == []
 
 
-def test_production_requires_pkce(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_an_authorization_request_in_production_requires_pkce(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     user.open_request(client_id)
     vars(causeway.hub.openbanking)["is_sandbox"] = False
     user.run_request(client_id, pkce=None)
@@ -162,7 +168,7 @@ def test_production_requires_pkce(causeway: Causeway, user: WebUser, client_id: 
     assert "code_challenge is required (PKCE)" in user.text
 
 
-def test_a_duplicate_click_redirects_to_the_same_authorization_url(user: WebUser, client_id: str) -> None:
+def test_a_repeated_click_redirects_to_the_same_authorization_url(user: WebUser, client_id: str) -> None:
     user.open_request(client_id)
     page = user.last
     first = user.run_request(client_id)

@@ -84,7 +84,7 @@ def test_one_ip_address_triggers_at_most_30_status_requests_per_hour(causeway: C
     assert visitors.open() == ASKED
 
 
-def test_page_views_that_cause_no_status_request_do_not_count_against_limits(causeway: Causeway) -> None:
+def test_page_views_that_cause_no_status_request_are_not_counted_against_the_limits(causeway: Causeway) -> None:
     visitors = Visitors(causeway)
     visitors.pays(2)
     for _ in range(2 * PER_ADDRESS):

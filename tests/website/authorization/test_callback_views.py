@@ -25,7 +25,7 @@ CODE = f"{'0' * 22}.{'A' * 43}"
 
 @pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
 @pytest.mark.parametrize("pkce", ["yes", None])
-def test_a_callback_of_the_users_own_journey_returns_working_tokens(
+def test_a_callback_of_an_authorization_journey_of_the_user_returns_valid_tokens(
     causeway: Causeway, user: WebUser, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
 ) -> None:
     user.open_request(client_id, bic)
@@ -56,7 +56,7 @@ def test_the_displayed_code_verifier_matches_the_sent_code_challenge(user: WebUs
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
 
 
-def test_the_page_shows_the_received_callback_parameters(user: WebUser, client_id: str) -> None:
+def test_the_callback_page_shows_the_received_callback_parameters(user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
     user.open_callback(back)
@@ -74,7 +74,9 @@ def test_the_token_page_links_to_the_consent(user: WebUser, client_id: str) -> N
     assert user.get(f"/consents/{consent_id}").status == 200
 
 
-def test_reloading_the_callback_redeems_the_code_once(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_reloading_the_callback_page_exchanges_the_code_only_once(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     back = user.request_consent(client_id)
     for _ in range(3):
         user.open_callback(back)
@@ -263,7 +265,7 @@ def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, use
     assert 'value="rotate-secret"' not in user.last.text
 
 
-def test_the_access_token_is_filled_in_on_the_api_screens(user: WebUser, client_id: str) -> None:
+def test_the_api_screens_are_prefilled_with_the_access_token_of_a_journey(user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     bearer = user.code("access-token")
     link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
@@ -318,7 +320,7 @@ def test_the_journey_state_is_returned_only_to_its_user(causeway: Causeway, user
         assert (other.get(address).status, other.last.body) == (404, {"state": None})
 
 
-def test_reading_the_journey_state_does_not_redeem_the_code(user: WebUser, client_id: str) -> None:
+def test_reading_the_journey_state_does_not_exchange_the_code(user: WebUser, client_id: str) -> None:
     back = user.request_consent(client_id)
     assert user.get(f"{back}&format=json").body == {"state": "begun"}
     user.open_callback(back)

@@ -6,7 +6,9 @@ from tests.openbanking.payments import Pisp
 from tests.website.web_user import WebUser
 
 
-def test_a_journey_counts_four_authorization_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_a_complete_authorization_journey_is_counted_as_four_authorization_calls(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     """The four calls are the authorization request, the code exchange, the refresh and the revocation."""
     state = ""
 
@@ -44,7 +46,9 @@ def test_a_failed_code_exchange_counts_as_a_caller_failure_although_its_page_ret
     assert user.last.status == 200
 
 
-def test_read_only_pages_count_no_calls(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_viewing_a_page_that_only_reads_data_is_not_counted_as_a_call(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     def look() -> None:
         user.open_request(client_id)
         user.get("/authorize")

@@ -33,14 +33,14 @@ def interrupted(causeway: Causeway, user: WebUser, client_id: str, email: str) -
     return code
 
 
-def test_an_exchange_interrupted_before_the_code_was_redeemed_is_retried(user: WebUser, interrupted: str) -> None:
+def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_retried(user: WebUser, interrupted: str) -> None:
     user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
     user.follow()
 
     assert "You have tokens" in user.text
 
 
-def test_an_exchange_interrupted_after_the_code_was_redeemed_ends_the_consent(
+def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
     causeway: Causeway, user: WebUser, client_id: str, email: str, interrupted: str
 ) -> None:
     (journey,) = causeway.hub.website.journeys.list_latest(email)
@@ -135,7 +135,9 @@ def test_a_refresh_of_a_revoked_consent_returns_400(causeway: Causeway, user: We
 # -- the end
 
 
-def test_the_end_button_of_a_journey_ends_the_consent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_button_for_ending_a_consent_on_a_journey_page_ends_the_consent(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     state = user.get_tokens(client_id)
     bearer = user.code("access-token")
     user.post("/authorize/callback", state=state, action="end")

@@ -41,7 +41,7 @@ def test_a_balance_is_constant_until_the_next_movement() -> None:
     assert "from 100.00 EUR to 50.00 EUR" in made.description
 
 
-def test_the_balance_after_the_last_movement_is_drawn() -> None:
+def test_the_chart_shows_the_balance_after_the_last_movement() -> None:
     made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
     assert made is not None
 

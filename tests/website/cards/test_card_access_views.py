@@ -26,7 +26,7 @@ def test_a_user_without_a_programme_manager_sees_linking_instructions(
     assert 'class="card narrow problem"' not in answer.text
 
 
-def test_the_displayed_command_links_the_user(
+def test_the_displayed_operator_command_links_the_user_to_a_programme_manager(
     causeway: Causeway, user: WebUser, email: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "connect", lambda: causeway.hub)

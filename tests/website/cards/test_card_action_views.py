@@ -101,7 +101,7 @@ def test_two_simultaneous_clicks_issue_one_card(monkeypatch: pytest.MonkeyPatch,
     assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
 
 
-def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: WebUser) -> None:
+def test_a_form_for_a_new_card_shows_an_error_at_the_invalid_field(colleague: WebUser) -> None:
     missing = issue(colleague, card_name_line_3="")
     assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
     assert 'value="Lovelace"' in missing.text, "what was typed stays"
@@ -115,7 +115,7 @@ def test_an_invalid_new_card_shows_its_error_at_the_field(colleague: WebUser) ->
     assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
 
 
-def test_a_card_form_enforces_the_rules_of_its_action_model(causeway: Causeway, colleague: WebUser) -> None:
+def test_a_card_form_enforces_the_rules_of_the_model_of_its_card_action(causeway: Causeway, colleague: WebUser) -> None:
     text = colleague.get("/cards/new").text
 
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
@@ -187,7 +187,7 @@ def test_blocking_a_card_permanently_requires_a_confirmation(issuer: Issuer, col
         ("assignCardToRiskRuleGroup", "risk_rules_group_id", "risk_group"),
     ],
 )
-def test_a_card_can_be_moved_to_a_permitted_group_only(
+def test_a_card_can_be_moved_only_to_a_permitted_group(
     causeway: Causeway, colleague: WebUser, card: NewCard, action: str, member: str, kind: str
 ) -> None:
     answer = colleague.manage_card(card.card_id, "none")
@@ -211,7 +211,7 @@ def test_a_card_action_is_logged_with_the_web_interface_as_credential(
     assert any("web interface" in str(line.get("credential")) for line in done)
 
 
-def test_a_card_of_another_programme_manager_cannot_be_managed(
+def test_a_user_cannot_manage_a_card_of_another_programme_manager(
     causeway: Causeway, user: WebUser, email: str, issuer: Issuer, card: NewCard
 ) -> None:
     link(causeway, email, OTHER_MANAGER)

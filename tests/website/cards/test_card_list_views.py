@@ -26,7 +26,9 @@ def list_others(causeway: Causeway, card: Card, count: int) -> None:
         causeway.hub.store.transact(rows[first : first + BATCH])
 
 
-def test_cards_are_listed_with_holder_status_and_balances(issuer: Issuer, colleague: WebUser, card: NewCard) -> None:
+def test_the_card_list_shows_the_holder_the_status_and_the_balances_of_each_card(
+    issuer: Issuer, colleague: WebUser, card: NewCard
+) -> None:
     issuer.purchase(card.card_id, 25_00)
     colleague.get("/cards")
 
@@ -98,7 +100,7 @@ def test_the_link_to_the_next_page_contains_the_filter(issuer: Issuer, colleague
     assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
 
 
-def test_a_search_of_10_000_cards_takes_three_reads_of_16_partitions(
+def test_a_search_of_10_000_cards_makes_three_reads_of_16_partitions(
     causeway: Causeway, issuer: Issuer, colleague: WebUser
 ) -> None:
     made = issuer.card(card_name_line_3="OLDEST CARD")
@@ -178,7 +180,7 @@ def test_an_invalid_page_position_shows_the_first_page_of_a_card_list(colleague:
     assert colleague.get(f"/cards/{'9' * 3000}").status == 404
 
 
-def test_card_pages_take_a_fixed_number_of_storage_calls(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
+def test_card_pages_make_a_fixed_number_of_storage_calls(causeway: Causeway, colleague: WebUser, card: NewCard) -> None:
     session_and_user = ["BatchGetItem"]
     for path, calls in (
         ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),

@@ -13,7 +13,7 @@ from tests.causeway import Causeway
 from tests.website.web_user import WebUser
 
 
-def test_a_statement_has_balances_totals_and_rows_as_page_and_csv(
+def test_a_statement_contains_balances_totals_and_rows_on_the_page_and_in_the_csv_file(
     issuer: Issuer, colleague: WebUser, card: NewCard
 ) -> None:
     issuer.clearing(issuer.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)

@@ -86,7 +86,9 @@ def test_credentials_are_shown_on_the_first_unfiltered_page_of_clients(colleague
     assert HEADING not in colleague.get("/clients?after=1-x").text
 
 
-def test_credentials_take_two_storage_calls_and_are_cached_for_a_minute(causeway: Causeway, colleague: WebUser) -> None:
+def test_reading_credentials_makes_two_storage_calls_and_credentials_are_cached_for_a_minute(
+    causeway: Causeway, colleague: WebUser
+) -> None:
     colleague.get("/")
     causeway.clock.advance(61)
     with record_calls(causeway) as first:

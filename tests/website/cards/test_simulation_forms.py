@@ -188,7 +188,7 @@ def test_a_clearing_without_a_hold_defaults_to_no_authorization() -> None:
     assert build_defaults(card_with(authorization(1, "R")))["simulateClearing"] == {"trans_link": ""}
 
 
-def test_a_refund_offers_cleared_authorizations_only() -> None:
+def test_the_refund_form_offers_cleared_authorizations_only() -> None:
     shown = card_with(
         authorization(1, "H", left_amount=5),
         authorization(2, "C", cleared=True),

@@ -18,7 +18,9 @@ def outcome(person: WebUser) -> str:
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
 
 
-def test_an_approval_and_a_decline_show_code_and_meaning(colleague: WebUser, card: NewCard) -> None:
+def test_the_simulator_shows_the_code_and_the_meaning_of_an_approval_and_of_a_decline(
+    colleague: WebUser, card: NewCard
+) -> None:
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     approved = outcome(colleague)
     colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE | {"amount": "600"})
@@ -29,7 +31,9 @@ def test_an_approval_and_a_decline_show_code_and_meaning(colleague: WebUser, car
     assert 'class="outcome bad"' in colleague.last.text
 
 
-def test_a_result_is_shown_in_its_form_and_focused(colleague: WebUser, card: NewCard) -> None:
+def test_the_simulator_shows_a_result_in_the_submitted_form_and_focuses_the_result(
+    colleague: WebUser, card: NewCard
+) -> None:
     answer = colleague.simulate(card.card_id, "simulateAuthorization", **PURCHASE)
     form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
 

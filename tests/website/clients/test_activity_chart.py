@@ -29,7 +29,7 @@ def test_no_error_chart_is_drawn_without_errors() -> None:
     assert errors_chart([]) is None
 
 
-def test_error_kinds_are_stacked_in_one_column_per_hour() -> None:
+def test_the_activity_chart_stacks_the_kinds_of_errors_in_one_column_per_hour() -> None:
     chart = errors_chart(day(caller=4, bank=4))
     assert chart is not None
 

@@ -159,7 +159,7 @@ def copies(causeway: Causeway, email: str, count: int) -> list[Put]:
     return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(count)]
 
 
-def test_list_pages_take_the_same_storage_calls_and_reads_for_100_and_10_000_clients(
+def test_list_pages_make_the_same_storage_calls_and_reads_for_100_and_10_000_clients(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     def costs() -> list[tuple[int, int]]:
@@ -197,7 +197,7 @@ def test_a_client_is_found_by_a_part_of_its_id(user: WebUser, many: list[str]) -
     assert titles(user) == ["Client 07"]
 
 
-def test_a_user_without_a_client_gets_a_link_to_create_one(user: WebUser) -> None:
+def test_a_user_without_a_client_sees_a_link_to_create_a_client(user: WebUser) -> None:
     user.get("/clients")
 
     assert "You have no clients yet" in user.text

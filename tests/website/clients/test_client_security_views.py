@@ -192,7 +192,7 @@ def test_the_client_history_shows_the_latest_50_changes(user: WebUser, clients: 
     assert "→ Title 0 " not in user.text
 
 
-def test_production_allows_only_the_operator_to_change_authentication_and_security(
+def test_in_production_only_the_operator_can_change_authentication_and_security_settings(
     causeway: Causeway, user: WebUser
 ) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
@@ -265,7 +265,7 @@ def test_the_rotation_form_of_a_client_with_an_events_secret_has_an_overlap_choi
 
 
 @pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_an_unlisted_overlap_value_is_rejected(causeway: Causeway, user: WebUser, overlap: str) -> None:
+def test_an_overlap_value_that_is_not_in_the_list_is_rejected(causeway: Causeway, user: WebUser, overlap: str) -> None:
     client_id = user.create_client(secret="yes")
     old = user.secrets["client-secret"]
     user.get(f"/clients/{client_id}/security")

@@ -17,7 +17,7 @@ def clients(causeway: Causeway) -> Clients:
     return causeway.hub.openbanking.clients
 
 
-def test_a_change_by_the_owner_is_recorded_with_its_author_in_the_history(
+def test_a_change_by_the_owner_of_a_client_is_recorded_with_the_author_in_the_history(
     user: WebUser, clients: Clients, email: str
 ) -> None:
     client_id = user.create_client()
@@ -70,7 +70,7 @@ def test_an_outdated_form_returns_409_with_the_entered_values(user: WebUser, cli
     assert clients.get(client_id).title == "Mine"
 
 
-def test_forms_without_the_validation_error_show_stored_values(user: WebUser, clients: Clients) -> None:
+def test_forms_without_a_validation_error_show_stored_values(user: WebUser, clients: Clients) -> None:
     client_id = user.create_client()
 
     assert user.save_client(client_id, title=" ").status == 400
@@ -226,7 +226,7 @@ def test_an_archived_client_shows_its_settings_without_forms(user: WebUser, clie
     assert clients.get(client_id) == archived
 
 
-def test_production_allows_only_the_operator_to_change_title_and_callback_of_an_active_client(
+def test_in_production_only_the_operator_can_change_title_and_callback_of_an_active_client(
     causeway: Causeway, user: WebUser
 ) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")

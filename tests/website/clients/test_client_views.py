@@ -346,7 +346,7 @@ def test_the_confirmation_page_of_another_users_client_returns_404(user: WebUser
     assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
-def test_production_allows_only_the_operator_to_activate_clients_and_set_registration_numbers(
+def test_in_production_only_the_operator_can_activate_clients_and_set_registration_numbers(
     causeway: Causeway, user: WebUser
 ) -> None:
     causeway.hub.settings = replace(causeway.hub.settings, stage="prod", public_url="https://hub.example")
@@ -365,7 +365,7 @@ def test_production_allows_only_the_operator_to_activate_clients_and_set_registr
     assert 'name="registration_number"' not in user.get("/clients/new").text
 
 
-def test_a_form_resent_with_another_title_creates_a_second_client(
+def test_submitting_a_form_again_with_another_title_creates_a_second_client(
     causeway: Causeway, user: WebUser, email: str
 ) -> None:
     user.get("/clients/new")

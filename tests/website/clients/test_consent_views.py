@@ -236,7 +236,7 @@ def test_an_unknown_client_returns_404_for_a_user_without_clients(user: WebUser)
     assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
 
 
-def test_the_consent_list_takes_a_constant_number_of_storage_calls(
+def test_the_consent_list_makes_a_constant_number_of_storage_calls(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     user.get("/consents")
@@ -250,7 +250,7 @@ def test_the_consent_list_takes_a_constant_number_of_storage_calls(
     assert len(page.consents) == 20
 
 
-def test_a_consent_page_takes_a_constant_number_of_storage_calls(
+def test_a_consent_page_makes_a_constant_number_of_storage_calls(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     consent_id = approved(causeway)

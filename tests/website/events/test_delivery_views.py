@@ -111,7 +111,7 @@ def test_the_state_of_an_event_is_returned_only_to_its_owner(causeway: Causeway,
     assert WebUser(causeway).get(f"{path}?format=json").status == 303
 
 
-def test_an_event_can_be_resent(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_owner_of_a_client_can_resend_an_event(causeway: Causeway, user: WebUser, client_id: str) -> None:
     path = user.send_test_event(client_id)
     attempt_due_deliveries(causeway)
     user.get(path)
@@ -229,7 +229,9 @@ def cursor(answer: Answer) -> str:
     return found[1]
 
 
-def test_the_latest_rows_are_returned_only_after_a_change(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_latest_rows_of_the_delivery_list_are_returned_only_after_a_change(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     first = latest(user, client_id)
     assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
     assert latest(user, client_id, cursor(first)).status == 204
@@ -248,7 +250,9 @@ def test_the_latest_rows_are_returned_only_after_a_change(causeway: Causeway, us
     assert "<tr" not in latest(user, client_id, type="consent.revoked").text
 
 
-def test_the_latest_rows_include_the_notice_about_the_next_page(user: WebUser, client_id: str) -> None:
+def test_the_latest_rows_of_the_delivery_list_include_the_notice_about_the_next_page(
+    user: WebUser, client_id: str
+) -> None:
     path = user.send_test_event(client_id)
     latest(user, client_id)
     user.get(path)
@@ -256,7 +260,9 @@ def test_the_latest_rows_include_the_notice_about_the_next_page(user: WebUser, c
     assert "on its way" in user.text
 
 
-def test_the_latest_rows_are_returned_only_to_the_owner(causeway: Causeway, user: WebUser, client_id: str) -> None:
+def test_the_latest_rows_of_the_delivery_list_are_returned_only_to_the_owner_of_the_client(
+    causeway: Causeway, user: WebUser, client_id: str
+) -> None:
     assert latest(WebUser.signed_in(causeway, "other@example.com"), client_id).status == 404
     assert latest(WebUser(causeway), client_id).status == 303
 

@@ -28,7 +28,7 @@ def sent_test_event(causeway: Causeway, *answers: Reply) -> str:
     return delivery_id
 
 
-def test_json_of_moderate_size_is_foldable_and_preserves_number_formats() -> None:
+def test_a_json_body_of_moderate_size_is_foldable_and_its_number_formats_are_preserved() -> None:
     shown = show_body('{"amount": 1.50, "on": null, "rows": [1]}')
 
     assert (shown.is_folded, shown.is_whole) == (True, True)

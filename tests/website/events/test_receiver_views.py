@@ -67,7 +67,7 @@ def test_the_receiver_accepts_http_requests_without_a_session(
     assert causeway.call("POST", path, BODY, signed(causeway, eventful)).status == status
 
 
-def test_an_unsigned_or_invalid_request_is_rejected_without_a_delay(
+def test_the_receiver_rejects_an_unsigned_request_or_an_invalid_request_without_a_delay(
     causeway: Causeway, user: WebUser, eventful: str
 ) -> None:
     waited: list[float] = []
@@ -176,7 +176,7 @@ def test_changing_the_receiver_behaviour_does_not_change_the_events_secret(
     assert [each.sealed for each in after.event_secrets] == [each.sealed for each in before.event_secrets]
 
 
-def test_the_receiver_form_rejects_other_users_unknown_behaviours_and_forged_forms(
+def test_the_receiver_form_rejects_other_users_unknown_behaviours_and_forged_requests(
     causeway: Causeway, user: WebUser, client_id: str
 ) -> None:
     other = WebUser.signed_in(causeway, "other@example.com")

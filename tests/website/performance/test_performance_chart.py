@@ -39,7 +39,7 @@ from chalicelib.website.performance.performance_text import (
 )
 
 
-def test_an_unknown_figure_is_shown_as_a_dash() -> None:
+def test_an_unknown_performance_figure_is_shown_as_a_dash() -> None:
     assert {percent(None), duration(None), downtime(None)} == {"\u2013"}
 
 
@@ -83,7 +83,7 @@ def test_a_list_of_downtime_periods_contains_the_first_three() -> None:
     assert down_times(times[-1:]) == "23:53\u201324:00"
 
 
-def test_days_and_large_numbers_are_formatted() -> None:
+def test_days_and_large_numbers_are_formatted_for_display() -> None:
     assert (day(date(2026, 3, 2)), short_day(date(2026, 11, 21))) == ("2 Mar 2026", "21 Nov")
     assert group_thousands(1234567) == "1,234,567"
 
@@ -224,7 +224,7 @@ def test_synthetic_days_are_marked_in_chart_and_description() -> None:
     assert available(records[1:]).description.startswith("Requests on 1 of 10 days. All of them are made up. ")
 
 
-def test_charts_without_synthetic_days_do_not_mention_them() -> None:
+def test_a_chart_without_synthetic_days_does_not_mention_synthetic_days() -> None:
     for made in (available([known(0)]), at_the_bank([known(0)])):
         assert "made-up" not in [shape.name for shape in made.shapes]
         assert "made up" not in made.description
@@ -355,7 +355,9 @@ def test_the_latency_scale_uses_round_numbers(milliseconds: float, scale: list[s
         ("2025-03-01", "2026-02-28", ["1 Mar 2025", "31 May 2025", "30 Aug 2025", "29 Nov 2025", "28 Feb"]),
     ],
 )
-def test_date_labels_include_the_first_and_the_last_day(since: str, until: str, words: list[str]) -> None:
+def test_the_date_labels_of_a_chart_include_the_first_and_the_last_day(
+    since: str, until: str, words: list[str]
+) -> None:
     days = DayRange(date.fromisoformat(since), date.fromisoformat(until))
     labels = Axis([DayRange(each, each) for each in days]).date_labels()
 
@@ -365,7 +367,7 @@ def test_date_labels_include_the_first_and_the_last_day(since: str, until: str, 
     assert {label.anchor for label in labels[1:-1]} <= {"middle"}
 
 
-def test_date_labels_are_evenly_spaced() -> None:
+def test_the_date_labels_of_a_chart_are_evenly_spaced() -> None:
     for length in range(1, 367):
         days = DayRange(FIRST, FIRST + timedelta(days=length - 1))
         labels = Axis([DayRange(each, each) for each in days]).date_labels()

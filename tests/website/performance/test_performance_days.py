@@ -19,7 +19,7 @@ def made_up(causeway: Causeway, bic: str, day: date, *, answered: int = 9) -> No
     day_records.store_record(causeway.hub.store, invented)
 
 
-def test_synthetic_days_are_announced_above_the_figures_and_marked_in_each_row(
+def test_a_notice_above_the_figures_and_a_mark_in_each_row_identify_synthetic_days(
     causeway: Causeway, visitor: WebUser
 ) -> None:
     add_day(causeway, BIC, date(2026, 2, 3))
@@ -38,7 +38,7 @@ def test_synthetic_days_are_announced_above_the_figures_and_marked_in_each_row(
     assert visitor.last.text.count('<path class="made-up"') == 3
 
 
-def test_a_page_without_synthetic_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_page_without_synthetic_days_does_not_mention_synthetic_days(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
@@ -116,7 +116,7 @@ def test_the_form_shows_the_invalid_input_that_was_entered(visitor: WebUser) -> 
 
 
 @pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
-def test_a_year_or_any_range_of_past_days_can_be_selected(visitor: WebUser, query: str) -> None:
+def test_a_user_can_select_a_year_or_any_range_of_past_days(visitor: WebUser, query: str) -> None:
     assert visitor.get(f"/performance?{query}").status == 200
 
 

@@ -89,7 +89,9 @@ def test_a_bank_without_calls_is_listed_last_with_dashes(causeway: Causeway, vis
     assert rows(visitor)[-1][1:] == ["\u2013", "\u2013", "\u2013", "0", "\u2013"]
 
 
-def test_synthetic_days_are_announced_and_marked_in_the_row_of_their_bank(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_notice_and_a_mark_in_the_row_of_the_bank_identify_synthetic_days(
+    causeway: Causeway, visitor: WebUser
+) -> None:
     measured(causeway, BIC, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 3), invented=True)
     measured(causeway, OTHER, date(2026, 2, 4))
@@ -101,7 +103,9 @@ def test_synthetic_days_are_announced_and_marked_in_the_row_of_their_bank(causew
     assert any(name.endswith(f"{OTHER} 1 of 2 days made up") for name in names)
 
 
-def test_an_overview_without_synthetic_days_does_not_mention_them(causeway: Causeway, visitor: WebUser) -> None:
+def test_an_overview_without_synthetic_days_does_not_mention_synthetic_days(
+    causeway: Causeway, visitor: WebUser
+) -> None:
     measured(causeway, BIC, YESTERDAY)
 
     assert "made up" not in visitor.get("/performance").text
@@ -119,7 +123,7 @@ def test_a_bank_with_an_ongoing_downtime_is_marked(
     assert [BIC in row[0] for row in rows(visitor) if "down now" in row[0]] == [True]
 
 
-def test_days_without_an_overview_are_announced(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_notice_lists_the_days_without_an_overview(causeway: Causeway, visitor: WebUser) -> None:
     visitor.get("/performance")
     assert "There are no figures for these days." in visitor.text
 

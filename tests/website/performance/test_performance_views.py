@@ -53,7 +53,7 @@ def test_the_last_thirty_days_are_shown_by_default(causeway: Causeway, visitor: 
     assert [row[0] for row in visitor.table("Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
-def test_a_start_or_end_day_alone_selects_a_range_of_30_days(visitor: WebUser) -> None:
+def test_a_start_day_without_an_end_day_or_the_reverse_selects_a_range_of_30_days(visitor: WebUser) -> None:
     visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
     assert visitor.chosen_days()[1:] == ("2026-01-01", "2026-01-30")
 
@@ -85,7 +85,9 @@ def test_the_days_of_a_deactivated_bank_are_shown(causeway: Causeway, visitor: W
 # -- what is shown
 
 
-def test_a_month_is_shown_as_figures_charts_and_tables(causeway: Causeway, visitor: WebUser) -> None:
+def test_the_performance_page_shows_the_days_of_a_month_in_figures_charts_and_tables(
+    causeway: Causeway, visitor: WebUser
+) -> None:
     add_day(causeway, BIC, date(2026, 2, 3), answered=90, unanswered=10)
     add_day(causeway, BIC, date(2026, 2, 5))
     add_day(causeway, OTHER, date(2026, 2, 5), answered=77)
@@ -156,7 +158,7 @@ def test_a_page_without_days_shows_the_time_of_the_next_computation(visitor: Web
     assert "format=csv" not in visitor.last.text
 
 
-def test_a_past_day_without_figures_is_announced(causeway: Causeway, visitor: WebUser) -> None:
+def test_a_notice_states_that_a_past_day_has_no_figures(causeway: Causeway, visitor: WebUser) -> None:
     add_day(causeway, BIC, YESTERDAY - timedelta(days=1))
     visitor.get(f"/performance?bic={BIC}")
     assert "1 Mar 2026 has not been computed yet" in visitor.text

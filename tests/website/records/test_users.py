@@ -50,7 +50,9 @@ def test_equal_passwords_of_two_users_have_different_hashes(causeway: Causeway, 
 
 
 @pytest.mark.usefixtures("quick_hashes")
-def test_an_email_identifies_one_user_regardless_of_case_and_spaces(causeway: Causeway, email: str) -> None:
+def test_an_email_address_identifies_one_user_regardless_of_letter_case_and_spaces(
+    causeway: Causeway, email: str
+) -> None:
     register(causeway, f"  {email.upper()} ")
 
     assert causeway.hub.website.users.find(email.title()) is not None
@@ -136,12 +138,12 @@ def test_a_password_has_10_to_256_characters(causeway: Causeway, email: str, pas
     assert causeway.hub.website.users.find(email) is None
 
 
-def test_the_email_is_rejected_as_password(causeway: Causeway, email: str) -> None:
+def test_a_password_that_equals_the_email_address_is_rejected(causeway: Causeway, email: str) -> None:
     with pytest.raises(InvalidUser, match="password must not be the email address"):
         register(causeway, email, email.upper())
 
 
-def test_the_terms_must_be_accepted(causeway: Causeway, email: str) -> None:
+def test_a_registration_without_acceptance_of_the_terms_is_rejected(causeway: Causeway, email: str) -> None:
     with pytest.raises(InvalidUser, match="the terms must be accepted"):
         register(causeway, email, terms=False)
 
@@ -195,7 +197,7 @@ def test_a_user_created_by_the_operator_cannot_sign_in_with_a_password(causeway:
         causeway.hub.website.users.add(email)
 
 
-def test_unlinking_a_user_is_idempotent_and_requires_a_known_user(causeway: Causeway, email: str) -> None:
+def test_unlinking_a_user_can_be_repeated_but_requires_a_known_user(causeway: Causeway, email: str) -> None:
     made = causeway.hub.website.users.add(email)
 
     assert causeway.hub.website.users.unlink_manager(email) == causeway.hub.website.users.unlink_manager(email) == made

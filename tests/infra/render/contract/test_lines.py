@@ -20,7 +20,7 @@ def members(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties][:1]}
 
 
-def test_an_operation_without_bodies_has_one_line_and_one_line_per_status() -> None:
+def test_an_operation_without_bodies_has_one_contract_line_and_one_line_for_each_status() -> None:
     assert contract(document()) == ["POST /pay", "POST /pay response 200  none"]
 
 
@@ -42,7 +42,7 @@ def test_a_request_body_line_states_whether_the_body_is_required(required: bool,
     assert f"POST /pay request body  object, application/json, {obligation}" in contract(made)
 
 
-def test_each_value_has_one_line_but_a_number_and_its_text_form_share_a_line() -> None:
+def test_each_value_has_its_own_line_except_that_a_number_and_its_text_form_share_a_line() -> None:
     lines = contract(document(members(mode={"enum": ["fast", "slow"]}, flag={"enum": [1, "1", 0, "0"]})))
 
     assert lines[2:8] == [

@@ -38,7 +38,7 @@ def test_new_and_removed_contract_lines_are_marked_in_place(present: list[str], 
     assert (marks.released_lines(text), marks.present_lines(text)) == (RELEASE, present)
 
 
-def test_all_lines_of_a_contract_without_a_release_are_new() -> None:
+def test_all_lines_of_a_contract_without_a_previous_release_are_marked_as_new() -> None:
     assert marks.mark_changes([], RELEASE[:1]) == ["+ GET /list"]
 
 

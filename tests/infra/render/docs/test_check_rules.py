@@ -11,7 +11,7 @@ from infra.render.docs.sources import source_of
 
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
-def test_the_section_of_every_rule_exists(version: Version) -> None:
+def test_the_documentation_section_of_every_check_rule_exists(version: Version) -> None:
     rules = {rule for check in checks_of(version) for rule in check.paragraph.split("; ")}
     missing = {rule: section_of(rule, version) for rule in rules if not is_section(section_of(rule, version))}
 
@@ -33,5 +33,5 @@ def is_section(place: str) -> bool:
         ("Specification, Enumerations: balance_type", "reference/bank-api-v2.md#webhooks-to-the-bank"),
     ],
 )
-def test_a_rule_links_to_the_section_that_explains_the_rule(rule: str, section: str) -> None:
+def test_a_check_rule_links_to_the_documentation_section_that_explains_the_rule(rule: str, section: str) -> None:
     assert section_of(rule, VERSIONS[2]) == section

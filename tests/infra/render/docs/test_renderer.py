@@ -123,7 +123,7 @@ def test_code_blocks_are_focusable_and_escaped() -> None:
     assert "&lt;b&gt;' &amp;&amp; true\n</code></pre>" in text
 
 
-def test_a_section_group_of_a_long_page_becomes_a_part_with_raised_headings() -> None:
+def test_a_section_group_of_a_long_page_becomes_a_separate_part_with_higher_heading_levels() -> None:
     found = Renderer("reference/tpp-api").render_all(LONG)
 
     assert list(found) == ["reference/tpp-api", "reference/tpp-api/account"]

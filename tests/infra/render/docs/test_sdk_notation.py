@@ -108,5 +108,5 @@ def test_documented_arguments_are_rendered_as_a_table() -> None:
         ("Of version 1.5, paid.", "Of version 1.5, paid"),
     ],
 )
-def test_first_sentence_returns_the_first_sentence_of_a_docstring(text: str, sentence: str) -> None:
+def test_the_first_sentence_function_returns_the_first_sentence_of_a_docstring(text: str, sentence: str) -> None:
     assert NOTATION.first_sentence(text) == sentence

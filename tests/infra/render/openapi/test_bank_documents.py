@@ -18,7 +18,7 @@ def usual_request(operation: Any) -> Any:
 
 
 @BY_VERSION
-def test_revoke_token_shows_the_token_of_the_bank(version: Version) -> None:
+def test_the_example_of_revoke_token_contains_a_token_of_the_bank(version: Version) -> None:
     document = documents.load(f"bank-v{version}")
     members = document["components"]["schemas"]["TokenRevoked"]["properties"]
 

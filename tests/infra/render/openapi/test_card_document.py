@@ -89,7 +89,7 @@ def shown(action: Action) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_one_operation_selects_the_request_schema_by_action(path: str) -> None:
+def test_the_single_card_operation_selects_the_request_schema_by_action(path: str) -> None:
     (method,) = document()["paths"][path]
     asked = content(document()["paths"][path][method]["requestBody"])["schema"]
     mapping = asked["discriminator"]["mapping"]
@@ -166,7 +166,7 @@ def test_error_responses_have_exactly_the_known_status_codes() -> None:
         ("simulateDirectDebit", f"waits {CUT_OFF_SECONDS // 3600} hours"),
     ],
 )
-def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phrase: str) -> None:
+def test_the_documented_rules_of_an_action_state_the_limits_of_the_product(name: str, phrase: str) -> None:
     assert phrase in " ".join(rules(EVERY[name]))
 
 
@@ -185,7 +185,7 @@ def test_the_rules_of_an_action_state_the_limits_of_the_product(name: str, phras
     ],
     ids=["below the member", "below the base's", "below the first of its name", "of the base", "of the subclass"],
 )
-def test_a_member_has_the_most_specific_of_several_descriptions(
+def test_a_member_with_several_descriptions_is_documented_with_the_most_specific_description(
     model: type[Request], member: str, expected: str
 ) -> None:
     assert sentence(model, member) == expected
@@ -263,7 +263,7 @@ def test_examples_use_ids_of_the_demo_programme() -> None:
 
 
 @EACH
-def test_schema_and_model_agree_on_requests_without_one_field(action: Action) -> None:
+def test_the_schema_and_the_model_agree_on_whether_a_request_without_a_field_is_valid(action: Action) -> None:
     body = shown(action)
 
     for name in [name for name in body if name not in ENVELOPE]:
@@ -312,7 +312,7 @@ RULE = without(shown(EVERY["createCardAcsMerchantWhitelistRule"]), "mcc", "merch
         ("createCardAcsMerchantWhitelistRule", RULE | {"mcc": "5411", "maximum_amount": 100}, False),
     ],
 )
-def test_schema_and_model_agree_on_conditions_between_fields(name: str, body: Any, right: bool) -> None:
+def test_the_schema_and_the_model_agree_on_the_conditions_between_fields(name: str, body: Any, right: bool) -> None:
     action = EVERY[name]
 
     assert (fits(action, body), takes(action.request, body)) == (right, right)

@@ -103,7 +103,7 @@ def ancestors(model: type) -> Iterator[type]:
 
 
 @pytest.mark.parametrize("package", [openbanking_protocol, cards_protocol], ids=["open banking", "cards"])
-def test_a_member_described_again_without_declaration_is_inherited(package: ModuleType) -> None:
+def test_a_subclass_inherits_a_member_that_it_describes_without_a_declaration(package: ModuleType) -> None:
     found = 0
     for module in (f"{package.__name__}.{each.name}" for each in iter_modules(package.__path__)):
         for name, members in classes(module).items():

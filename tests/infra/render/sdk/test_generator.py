@@ -49,17 +49,19 @@ def test_a_list_in_a_request_accepts_any_sequence() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("amount", "Decimal"), ("limit", "int"), ("id", "str")])
-def test_a_number_or_string_member_has_the_type_of_the_description(name: str, expected: str) -> None:
+def test_a_member_that_is_a_number_or_a_string_has_the_type_that_its_description_states(
+    name: str, expected: str
+) -> None:
     schema: Any = {name: {"type": ["number", "string"]}}
     assert members(**schema)[name].startswith(expected)
 
 
-def test_a_number_or_string_member_without_a_known_type_is_reported() -> None:
+def test_a_member_that_is_a_number_or_a_string_and_has_no_known_type_is_reported() -> None:
     with pytest.raises(KeyError, match=r"members\.py"):
         members(rate={"type": ["number", "string"]})
 
 
-def test_limits_of_a_member_are_documented_only_for_callers() -> None:
+def test_the_limits_of_a_member_are_documented_only_in_request_classes() -> None:
     schema = {"type": "string", "maxLength": 18, "description": "The reference"}
 
     assert meaning(schema, limits=True) == "The reference; at most 18 characters"

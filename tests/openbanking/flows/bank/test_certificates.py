@@ -64,7 +64,7 @@ def is_refused(answer: Answer, version: int) -> bool:
 
 @VERSIONS
 @pytest.mark.parametrize("recorded", [SUBJECT, REVERSED])
-def test_bank_certificate_subject_is_accepted_in_either_order_of_its_attributes(
+def test_a_bank_certificate_subject_is_accepted_in_either_order_of_its_attributes(
     mutual: Causeway, authority: Authority, version: int, recorded: str
 ) -> None:
     name_subjects(mutual, recorded)
@@ -74,7 +74,7 @@ def test_bank_certificate_subject_is_accepted_in_either_order_of_its_attributes(
 
 
 @VERSIONS
-def test_untrusted_expired_or_mismatched_bank_certificate_returns_401(
+def test_an_untrusted_expired_or_mismatched_bank_certificate_returns_401(
     mutual: Causeway, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
 ) -> None:
     earlier, later = certificates.NOW - timedelta(days=200), certificates.NOW + timedelta(days=30)
@@ -95,7 +95,7 @@ def test_untrusted_expired_or_mismatched_bank_certificate_returns_401(
 
 
 @VERSIONS
-def test_unparsable_bank_certificate_returns_401(mutual: Causeway, version: int) -> None:
+def test_an_unparsable_bank_certificate_returns_401(mutual: Causeway, version: int) -> None:
     pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
     answer = mutual.banks[version].call(
@@ -106,7 +106,7 @@ def test_unparsable_bank_certificate_returns_401(mutual: Causeway, version: int)
 
 
 @VERSIONS
-def test_blocked_bank_certificate_returns_401_within_a_minute(
+def test_a_blocked_bank_certificate_returns_401_within_a_minute(
     mutual: Causeway, authority: Authority, version: int
 ) -> None:
     pem, renewed = authority.issue(SUBJECT), authority.issue(SUBJECT)
@@ -124,7 +124,7 @@ def test_blocked_bank_certificate_returns_401_within_a_minute(
 
 
 @VERSIONS
-def test_bank_certificate_is_checked_after_the_api_key_and_before_the_request_id(
+def test_a_bank_certificate_is_checked_after_the_api_key_and_before_the_request_id(
     mutual: Causeway, authority: Authority, version: int
 ) -> None:
     own = authority.issue(SUBJECT)
@@ -139,7 +139,7 @@ def test_bank_certificate_is_checked_after_the_api_key_and_before_the_request_id
 
 
 @VERSIONS
-def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_subject(
+def test_a_stage_without_bank_certificate_authorities_rejects_banks_with_certificate_subjects(
     causeway: Causeway, authority: Authority, version: int
 ) -> None:
     bic = causeway.banks[version].bic
@@ -153,7 +153,7 @@ def test_stage_without_bank_authorities_rejects_only_banks_with_a_certificate_su
 
 
 @VERSIONS
-def test_blocklist_is_read_once_a_minute_for_each_certificate(
+def test_the_blocklist_is_read_once_a_minute_for_each_certificate(
     mutual: Causeway, authority: Authority, version: int
 ) -> None:
     pem, urls = authority.issue(SUBJECT), [mutual.tpp.authorize(version)["redirect_url"] for _ in range(3)]

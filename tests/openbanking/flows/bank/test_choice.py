@@ -76,7 +76,9 @@ def stored(causeway: Causeway) -> list[Any]:
 # -- what the page shows
 
 
-def test_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_them(causeway: Causeway, other: str) -> None:
+def test_the_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_the_scopes(
+    causeway: Causeway, other: str
+) -> None:
     page = open_page(causeway)
 
     assert is_page(page)
@@ -87,7 +89,7 @@ def test_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_them(cau
     assert stored(causeway) == []
 
 
-def test_chosen_bank_gets_the_parameters_of_the_request(causeway: Causeway) -> None:
+def test_the_chosen_bank_receives_the_parameters_of_the_authorization_request(causeway: Causeway) -> None:
     chosen = causeway.call("GET", choices(open_page(causeway, consent_type="reusable"))[BIC[2]])
 
     assert chosen.status == 303
@@ -99,7 +101,7 @@ def test_chosen_bank_gets_the_parameters_of_the_request(causeway: Causeway) -> N
 
 
 @pytest.mark.parametrize("empty", [{}, {"bic": ""}])
-def test_empty_bic_shows_the_bank_page(causeway: Causeway, empty: dict[str, str]) -> None:
+def test_a_request_with_an_empty_bic_returns_the_bank_page(causeway: Causeway, empty: dict[str, str]) -> None:
     assert is_page(open_page(causeway, **empty))
 
 
@@ -140,7 +142,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
-def test_invalid_search_returns_400_with_an_error_at_the_search_field(
+def test_an_invalid_search_returns_400_with_an_error_at_the_search_field(
     causeway: Causeway, search: dict[str, str], errors: dict[str, str]
 ) -> None:
     page = open_page(causeway, **search)
@@ -169,7 +171,7 @@ def test_an_invalid_bank_search_does_not_extend_the_lifetime_of_a_pushed_request
     assert "kept_until" not in item
 
 
-def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
+def test_the_bank_page_lists_20_banks_at_a_time_ordered_by_name(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bank = causeway.banks[2].record
@@ -184,7 +186,7 @@ def test_bank_page_lists_20_banks_at_a_time_ordered_by_name(
     assert "45 banks, page 2 of 3" in pages[1].text
 
 
-def test_bank_page_links_to_the_client_if_no_bank_offers_the_scopes(
+def test_the_bank_page_contains_a_link_back_to_the_client_if_no_bank_offers_the_scopes(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [causeway.banks[1].record])
@@ -200,7 +202,7 @@ def test_bank_page_links_to_the_client_if_no_bank_offers_the_scopes(
     assert (query["error"], query["state"], query["iss"]) == ("access_denied", "s", "http://127.0.0.1:8000")
 
 
-def test_a_bank_that_is_down_is_marked_and_can_be_chosen(causeway: Causeway) -> None:
+def test_the_bank_page_marks_an_unavailable_bank_and_the_bank_can_still_be_chosen(causeway: Causeway) -> None:
     now = causeway.clock.time()
     row = Downtime(BIC[2], is_open=True, latest=now, computed_at=now, ends_at=now + 3600)
     causeway.hub.store.put(TABLE, row.to_item())
@@ -211,14 +213,14 @@ def test_a_bank_that_is_down_is_marked_and_can_be_chosen(causeway: Causeway) -> 
     assert causeway.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_head_request_for_the_bank_page_returns_200_and_stores_nothing(causeway: Causeway) -> None:
+def test_a_head_request_for_the_bank_page_returns_200_and_stores_nothing(causeway: Causeway) -> None:
     page = causeway.call("HEAD", f"/oauth/authorize?{urlencode(request(causeway))}")
 
     assert (page.status, page.text) == (200, "")
     assert stored(causeway) == []
 
 
-def test_bank_page_response_has_the_security_headers(causeway: Causeway) -> None:
+def test_the_bank_page_response_has_the_security_headers(causeway: Causeway) -> None:
     page = open_page(causeway)
 
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
@@ -228,7 +230,7 @@ def test_bank_page_response_has_the_security_headers(causeway: Causeway) -> None
     assert "set-cookie" not in page.headers
 
 
-def test_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
+def test_the_content_security_policy_allows_a_search_to_redirect_to_the_client(causeway: Causeway) -> None:
     """Browsers apply ``form-action`` to redirects too.
 
     After the authorization request has ended, a bank search redirects to the client.
@@ -259,7 +261,7 @@ def test_content_security_policy_allows_a_search_to_redirect_to_the_client(cause
     ],
     ids=str,
 )
-def test_invalid_authorization_request_redirects_to_the_client_without_the_bank_page(
+def test_an_invalid_authorization_request_redirects_to_the_client_without_the_bank_page(
     causeway: Causeway, changes: dict[str, str | None], error: str
 ) -> None:
     answer = open_page(causeway, **changes)
@@ -270,7 +272,7 @@ def test_invalid_authorization_request_redirects_to_the_client_without_the_bank_
 
 
 @pytest.mark.parametrize("changes", [{"client_id": "unknown"}, {"redirect_uri": "https://evil.example/"}])
-def test_unknown_client_or_redirect_uri_returns_400_without_banks(
+def test_a_request_with_an_unknown_client_or_redirect_uri_returns_400_without_a_bank_list(
     causeway: Causeway, changes: dict[str, str | None]
 ) -> None:
     answer = open_page(causeway, **changes)
@@ -279,7 +281,7 @@ def test_unknown_client_or_redirect_uri_returns_400_without_banks(
     assert choices(answer) == {}
 
 
-def test_unpushed_request_of_a_par_only_client_returns_no_bank_page(causeway: Causeway) -> None:
+def test_a_request_that_a_par_only_client_has_not_pushed_returns_no_bank_page(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(
         causeway.tpp.client_id, security={"require_pushed_authorization_requests": True}
     )
@@ -287,7 +289,7 @@ def test_unpushed_request_of_a_par_only_client_returns_no_bank_page(causeway: Ca
     assert returned(open_page(causeway))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
 
 
-def test_used_state_is_rejected_before_the_bank_page(causeway: Causeway) -> None:
+def test_a_used_state_is_rejected_before_the_bank_page(causeway: Causeway) -> None:
     chosen = causeway.call("GET", choices(open_page(causeway))[BIC[2]])
     assert is_page(open_page(causeway)), "it is still open"
     assert (
@@ -328,7 +330,7 @@ def test_choosing_another_bank_replaces_the_open_request(causeway: Causeway, oth
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(again)).status == 200
 
 
-def test_choice_after_the_consent_is_rejected(causeway: Causeway, other: str) -> None:
+def test_choosing_a_bank_after_the_consent_is_rejected(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
     causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first))
@@ -337,7 +339,7 @@ def test_choice_after_the_consent_is_rejected(causeway: Causeway, other: str) ->
     assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def test_choice_after_the_cancellation_is_rejected(causeway: Causeway, other: str) -> None:
+def test_choosing_a_bank_after_the_cancellation_is_rejected(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
     assert causeway.call("GET", cancel_path(causeway, first)).status == 303
@@ -356,7 +358,7 @@ def is_told_of_another_choice(causeway: Causeway, answer: Answer) -> bool:
     return returned(answer) == expected | {"iss": causeway.hub.settings.public_url}
 
 
-def test_cancel_url_of_a_replaced_request_redirects_and_does_not_cancel_the_new_request(
+def test_the_cancel_url_of_a_replaced_request_redirects_and_does_not_cancel_the_new_request(
     causeway: Causeway, other: str
 ) -> None:
     page = choices(open_page(causeway))
@@ -371,7 +373,7 @@ def test_cancel_url_of_a_replaced_request_redirects_and_does_not_cancel_the_new_
     assert [*causeway.hub.store.scan("deliveries")] == events
 
 
-def test_replaced_cancel_url_returns_the_same_reason_after_the_new_request_is_cancelled(
+def test_a_replaced_cancel_url_returns_the_same_reason_after_the_new_request_is_cancelled(
     causeway: Causeway, other: str
 ) -> None:
     page = choices(open_page(causeway))
@@ -385,7 +387,7 @@ def test_replaced_cancel_url_returns_the_same_reason_after_the_new_request_is_ca
     assert [item["status"] for item in stored(causeway)] == ["cancelled"]
 
 
-def test_replaced_cancel_url_is_valid_only_for_its_version_and_secret(causeway: Causeway, other: str) -> None:
+def test_a_replaced_cancel_url_is_valid_only_for_its_version_and_secret(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
     causeway.call("GET", page[other])
@@ -394,7 +396,7 @@ def test_replaced_cancel_url_is_valid_only_for_its_version_and_secret(causeway: 
     assert causeway.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
 
 
-def test_cancel_urls_of_the_last_five_replaced_requests_stay_valid(causeway: Causeway, other: str) -> None:
+def test_the_cancel_urls_of_the_last_five_replaced_requests_remain_valid(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     cancels = []
     for _ in range(4):
@@ -407,7 +409,7 @@ def test_cancel_urls_of_the_last_five_replaced_requests_stay_valid(causeway: Cau
     assert len(stored(causeway)[0]["replaced"]) == 5
 
 
-def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(causeway: Causeway, other: str) -> None:
+def test_a_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
     (item,) = stored(causeway)
@@ -419,7 +421,7 @@ def test_request_stored_without_replaced_urls_can_be_replaced_and_cancelled(caus
     assert is_told_of_another_choice(causeway, causeway.call("GET", cancel))
 
 
-def test_consent_during_a_concurrent_choice_of_another_bank_is_not_saved(causeway: Causeway, other: str) -> None:
+def test_a_consent_during_a_concurrent_choice_of_another_bank_is_not_saved(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     first = causeway.call("GET", page[BIC[2]]).headers["location"]
 
@@ -431,7 +433,7 @@ def test_consent_during_a_concurrent_choice_of_another_bank_is_not_saved(causewa
     assert [*causeway.hub.store.scan("consents")] == []
 
 
-def test_cancellation_does_not_end_the_request_of_a_concurrent_choice(causeway: Causeway, other: str) -> None:
+def test_a_cancellation_does_not_end_the_request_of_a_concurrent_bank_choice(causeway: Causeway, other: str) -> None:
     page = choices(open_page(causeway))
     cancel = cancel_path(causeway, causeway.call("GET", page[BIC[2]]).headers["location"])
 
@@ -464,7 +466,7 @@ def test_two_concurrent_choices_of_one_bank_redirect_to_the_same_url(
 
 
 @pytest.mark.parametrize("name", ["bic", "chosen_bic"])
-def test_bank_choice_in_the_browser_cannot_replace_a_tpp_authorize_request(
+def test_a_bank_choice_in_the_browser_cannot_replace_a_tpp_authorize_request(
     causeway: Causeway, other: str, name: str
 ) -> None:
     causeway.tpp.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
@@ -475,7 +477,7 @@ def test_bank_choice_in_the_browser_cannot_replace_a_tpp_authorize_request(
     assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def test_request_with_a_named_bank_cannot_be_replaced(causeway: Causeway, other: str) -> None:
+def test_an_authorization_request_that_names_its_bank_cannot_be_replaced(causeway: Causeway, other: str) -> None:
     named = open_page(causeway, bic=BIC[2]).headers["location"]
 
     for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
@@ -487,14 +489,14 @@ def test_request_with_a_named_bank_cannot_be_replaced(causeway: Causeway, other:
     assert [(item["bic"], item["request_url"]) for item in stored(causeway)] == [(BIC[2], named)]
 
 
-def test_bank_named_by_the_client_does_not_replace_a_chosen_bank(causeway: Causeway, other: str) -> None:
+def test_a_bank_named_by_the_client_does_not_replace_a_chosen_bank(causeway: Causeway, other: str) -> None:
     causeway.call("GET", choices(open_page(causeway))[BIC[2]])
 
     assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
     assert [item["bic"] for item in stored(causeway)] == [BIC[2]]
 
 
-def test_chosen_bic_is_ignored_when_the_client_names_the_bank(causeway: Causeway, other: str) -> None:
+def test_a_bic_chosen_by_the_psu_is_ignored_if_the_client_names_the_bank(causeway: Causeway, other: str) -> None:
     location = open_page(causeway, bic=BIC[2], chosen_bic=other).headers["location"]
 
     assert location.startswith(causeway.banks[2].record.authorization_url)
@@ -508,7 +510,7 @@ def test_chosen_bic_is_ignored_when_the_client_names_the_bank(causeway: Causeway
         (BIC[1], "invalid_scope", refusals.SCOPES_NOT_PROVIDED().message),
     ],
 )
-def test_invalid_choice_redirects_to_the_client_with_the_reason(
+def test_an_invalid_bank_choice_redirects_to_the_client_with_the_reason(
     causeway: Causeway, bic: str, error: str, message: str
 ) -> None:
     answer = open_page(causeway, chosen_bic=bic)
@@ -519,14 +521,16 @@ def test_invalid_choice_redirects_to_the_client_with_the_reason(
     assert stored(causeway) == []
 
 
-def test_a_head_request_for_a_choice_stores_nothing(causeway: Causeway) -> None:
+def test_a_head_request_for_a_bank_choice_stores_nothing(causeway: Causeway) -> None:
     answer = causeway.call("HEAD", f"/oauth/authorize?{urlencode(request(causeway, chosen_bic=BIC[2]))}")
 
     assert (answer.status, answer.text) == (303, "")
     assert stored(causeway) == []
 
 
-def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Causeway, other: str) -> None:
+def test_an_open_authorization_request_stored_without_chooses_bank_is_not_replaced(
+    causeway: Causeway, other: str
+) -> None:
     open_page(causeway, bic=BIC[2])
     (item,) = stored(causeway)
     causeway.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
@@ -535,7 +539,7 @@ def test_open_request_stored_without_chooses_bank_is_not_replaced(causeway: Caus
     assert returned(open_page(causeway, bic=other))["error_description"] == refusals.STATE_USED().message
 
 
-def test_request_with_a_named_bank_stored_with_chooses_bank_repeats_its_redirect(
+def test_a_request_that_names_its_bank_and_was_stored_with_chooses_bank_repeats_the_redirect(
     causeway: Causeway, other: str
 ) -> None:
     """An earlier release stored ``chooses_bank`` in every browser request."""
@@ -569,7 +573,7 @@ def is_error(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INV
     )
 
 
-def test_pushed_request_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
+def test_a_pushed_request_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
 
     page = open_pushed(causeway, request_uri)
@@ -587,7 +591,7 @@ def test_pushed_request_without_a_bank_shows_the_bank_page(causeway: Causeway) -
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(chosen.headers["location"])).status == 200
 
 
-def test_unopened_pushed_request_expires_after_60_seconds(causeway: Causeway) -> None:
+def test_an_unopened_pushed_request_expires_after_60_seconds(causeway: Causeway) -> None:
     early, late = pushed(causeway, state="a"), pushed(causeway, state="b")
 
     causeway.clock.advance(59)
@@ -606,7 +610,7 @@ def test_opened_pushed_request_lasts_30_minutes(causeway: Causeway) -> None:
     assert choose(causeway, request_uri, BIC[2]).status == 303
 
 
-def test_choice_after_30_minutes_returns_an_error_page(causeway: Causeway) -> None:
+def test_choosing_a_bank_after_30_minutes_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     open_pushed(causeway, request_uri)
 
@@ -653,7 +657,7 @@ def test_choosing_another_bank_for_a_pushed_request_replaces_the_first_choice(ca
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(first)).status == 400
 
 
-def test_pushed_request_cannot_be_used_after_its_consent(causeway: Causeway, other: str) -> None:
+def test_a_pushed_request_cannot_be_used_after_its_consent(causeway: Causeway, other: str) -> None:
     request_uri = pushed(causeway)
     open_pushed(causeway, request_uri)
     location = choose(causeway, request_uri, BIC[2]).headers["location"]
@@ -664,7 +668,7 @@ def test_pushed_request_cannot_be_used_after_its_consent(causeway: Causeway, oth
     assert is_error(choose(causeway, request_uri, other), refusals.AUTHORIZATION_ENDED)
 
 
-def test_bank_of_a_pushed_request_can_be_chosen_without_the_page(causeway: Causeway) -> None:
+def test_the_bank_of_a_pushed_request_can_be_chosen_without_opening_the_bank_page(causeway: Causeway) -> None:
     assert choose(causeway, pushed(causeway), BIC[2].lower()).status == 303
 
 
@@ -690,7 +694,7 @@ def test_an_inactive_bank_cannot_be_chosen(causeway: Causeway, other: str) -> No
     assert is_error(choose(causeway, request_uri, other), refusals.BANK_UNKNOWN)
 
 
-def test_pushed_request_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_pushed_request_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     thief = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client.client_id
 
@@ -699,7 +703,7 @@ def test_pushed_request_of_another_client_returns_an_error_page(causeway: Causew
     assert is_page(open_pushed(causeway, request_uri))
 
 
-def test_a_pushed_request_that_names_its_bank_ignores_a_choice(causeway: Causeway, other: str) -> None:
+def test_a_bank_choice_is_ignored_for_a_pushed_request_that_names_its_bank(causeway: Causeway, other: str) -> None:
     form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
     request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
 
@@ -718,7 +722,7 @@ def test_a_head_request_does_not_extend_the_lifetime_of_a_pushed_request(causewa
     assert causeway.call("HEAD", f"/oauth/authorize?{query}").status == 400
 
 
-def test_pushed_request_opened_in_two_concurrent_windows_shows_the_bank_page_in_each(causeway: Causeway) -> None:
+def test_a_pushed_request_opened_in_two_concurrent_windows_shows_the_bank_page_in_each(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
 
     with causeway.meanwhile("update", lambda: open_pushed(causeway, request_uri)):
@@ -727,7 +731,7 @@ def test_pushed_request_opened_in_two_concurrent_windows_shows_the_bank_page_in_
     assert is_page(page)
 
 
-def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causeway: Causeway) -> None:
+def test_a_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causeway: Causeway) -> None:
     form = {name: value for name, value in request(causeway, bic=BIC[2]).items() if name != "client_id"}
     request_uri = causeway.tpp.call("POST", "/oauth/par", form=form).body["request_uri"]
     (item,) = stored(causeway)
@@ -741,7 +745,7 @@ def test_pushed_request_stored_without_chooses_bank_repeats_its_redirect(causewa
     assert open_pushed(causeway, request_uri).headers["location"] == first.headers["location"]
 
 
-def test_pushed_request_of_a_fapi2_client_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
+def test_a_pushed_request_of_a_fapi2_client_without_a_bank_shows_the_bank_page(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder, security_profile="fapi2")
     answer = holder.push(causeway, bic=None)
@@ -752,7 +756,7 @@ def test_pushed_request_of_a_fapi2_client_without_a_bank_shows_the_bank_page(cau
     assert causeway.call("GET", choices(page)[BIC[2]]).status == 303
 
 
-def test_tpp_authorize_without_a_bic_returns_400(causeway: Causeway) -> None:
+def test_a_tpp_authorize_call_without_a_bic_returns_400(causeway: Causeway) -> None:
     answer = causeway.tpp.call("POST", "/tpp/authorize", {"scopes": ["accounts"]})
 
     assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
@@ -766,7 +770,7 @@ NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_search_text_is_escaped_on_the_bank_page(causeway: Causeway, text: str) -> None:
+def test_a_search_text_is_escaped_on_the_bank_page(causeway: Causeway, text: str) -> None:
     page = open_page(causeway, q=text, country=text, page=text, state=text)
 
     assert (page.status, "<h1>Choose your bank</h1>" in page.text) == (400, True)
@@ -774,14 +778,14 @@ def test_search_text_is_escaped_on_the_bank_page(causeway: Causeway, text: str) 
     assert "55433" not in page.text
 
 
-def test_bank_name_is_escaped_on_the_bank_page(causeway: Causeway, other: str) -> None:
+def test_a_bank_name_is_escaped_on_the_bank_page(causeway: Causeway, other: str) -> None:
     page = open_page(causeway)
 
     assert "<script>alert" not in page.text
     assert "&lt;script&gt;" in page.text
 
 
-def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
+def test_a_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, title="<b>Friend</b>")
 
     assert "<b>Friend</b>" not in open_page(causeway).text
@@ -790,7 +794,7 @@ def test_client_title_is_escaped_on_the_bank_page(causeway: Causeway) -> None:
 # -- what it costs
 
 
-def test_bank_page_takes_one_storage_read_and_a_second_read_for_a_request_with_a_state(causeway: Causeway) -> None:
+def test_the_bank_page_makes_one_storage_read_and_a_second_read_if_the_request_has_a_state(causeway: Causeway) -> None:
     open_page(causeway)
 
     for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
@@ -799,7 +803,7 @@ def test_bank_page_takes_one_storage_read_and_a_second_read_for_a_request_with_a
         assert calls == wanted
 
 
-def test_first_opening_of_a_pushed_request_takes_two_reads_and_one_update(causeway: Causeway) -> None:
+def test_opening_a_pushed_request_for_the_first_time_makes_two_reads_and_one_update(causeway: Causeway) -> None:
     open_page(causeway)
     request_uri = pushed(causeway)
 

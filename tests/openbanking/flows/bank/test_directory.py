@@ -43,7 +43,7 @@ def listed(causeway: Causeway, query: str = "") -> list[str]:
     return [bank["bic"] for bank in body["banks"]]
 
 
-def test_directory_entry_shows_the_capabilities_of_a_bank(causeway: Causeway, gamma: str) -> None:
+def test_an_entry_of_the_bank_directory_contains_the_capabilities_of_the_bank(causeway: Causeway, gamma: str) -> None:
     body = causeway.tpp.call("GET", "/tpp/banks?q=gamma").body
 
     assert body == {
@@ -88,11 +88,15 @@ def test_directory_entry_shows_the_capabilities_of_a_bank(causeway: Causeway, ga
         ("q=%3Cscript%3E", []),
     ],
 )
-def test_directory_combines_its_filters(causeway: Causeway, gamma: str, query: str, found: list[str]) -> None:
+def test_the_bank_directory_returns_only_banks_that_match_all_filters(
+    causeway: Causeway, gamma: str, query: str, found: list[str]
+) -> None:
     assert listed(causeway, query) == found
 
 
-def test_directory_total_counts_the_filtered_banks(causeway: Causeway, gamma: str) -> None:
+def test_the_total_in_the_bank_directory_counts_only_the_banks_that_match_the_filters(
+    causeway: Causeway, gamma: str
+) -> None:
     body = causeway.tpp.call("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
 
     assert ([bank["bic"] for bank in body["banks"]], body["total"]) == ([gamma], 2)
@@ -116,7 +120,9 @@ def test_directory_total_counts_the_filtered_banks(causeway: Causeway, gamma: st
         ("colour=red", "colour is not recognised"),
     ],
 )
-def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, query: str, named: str) -> None:
+def test_an_invalid_filter_of_the_bank_directory_returns_400_with_the_name_of_the_filter(
+    causeway: Causeway, query: str, named: str
+) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -127,7 +133,9 @@ def test_invalid_directory_filter_returns_400_with_its_name(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
-def test_directory_accepts_a_bic_of_8_or_11_characters_in_any_case(causeway: Causeway, bic: str) -> None:
+def test_the_bank_directory_accepts_a_bic_of_8_or_11_characters_in_upper_or_lower_case(
+    causeway: Causeway, bic: str
+) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks/{bic}")
 
     assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
@@ -143,7 +151,7 @@ def test_directory_accepts_a_bic_of_8_or_11_characters_in_any_case(causeway: Cau
         ("ALPHGB21/more", 401, "API_ACTION_DOES_NOT_EXIST"),
     ],
 )
-def test_invalid_bank_directory_path_returns_its_error_code(
+def test_an_invalid_bank_directory_path_returns_its_error_code(
     causeway: Causeway, path: str, status: int, code: str
 ) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks/{path}")
@@ -151,14 +159,14 @@ def test_invalid_bank_directory_path_returns_its_error_code(
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_inactive_bank_is_not_listed_and_returns_404(causeway: Causeway, gamma: str) -> None:
+def test_an_inactive_bank_is_not_listed_and_returns_404(causeway: Causeway, gamma: str) -> None:
     causeway.hub.openbanking.banks.change(gamma, active=False)
 
     assert gamma not in listed(causeway)
     assert causeway.tpp.call("GET", f"/tpp/banks/{gamma}").status == 404
 
 
-def test_directory_entry_requires_a_known_client(causeway: Causeway) -> None:
+def test_a_query_for_an_entry_of_the_bank_directory_requires_a_known_client(causeway: Causeway) -> None:
     assert causeway.tpp.call("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
     assert causeway.tpp.call("POST", "/tpp/banks/ALPHGB21", {}).status == 401
 
@@ -166,7 +174,7 @@ def test_directory_entry_requires_a_known_client(causeway: Causeway) -> None:
 # -- what is measured
 
 
-def test_bank_that_is_down_is_listed_as_not_reachable(causeway: Causeway) -> None:
+def test_the_bank_directory_lists_an_unavailable_bank_as_not_reachable(causeway: Causeway) -> None:
     now = causeway.clock.time()
     causeway.hub.store.put(
         TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item()
@@ -181,7 +189,7 @@ def test_bank_that_is_down_is_listed_as_not_reachable(causeway: Causeway) -> Non
     assert told() == {"ALPHGB21": True, "BETADEF1": True}
 
 
-def test_directory_shows_the_average_duration_of_the_last_full_day(causeway: Causeway) -> None:
+def test_the_bank_directory_contains_the_average_duration_of_the_last_full_day(causeway: Causeway) -> None:
     day = causeway.clock.now().date() - timedelta(days=1)
     made = bank_days.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
     day_records.store_record(causeway.hub.store, bank_days.record("BETADEF1", day, made))
@@ -194,7 +202,7 @@ def test_directory_shows_the_average_duration_of_the_last_full_day(causeway: Cau
 # -- what it costs, and old records
 
 
-def test_first_directory_request_of_an_instance_makes_6_storage_calls(
+def test_the_first_request_for_the_bank_directory_to_an_instance_makes_6_storage_calls(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
@@ -208,7 +216,9 @@ def test_first_directory_request_of_an_instance_makes_6_storage_calls(
     assert {index, downtimes} == {"Query"}
 
 
-def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bank_directory_is_read_from_storage_in_batches_of_100_banks(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     banks = causeway.hub.openbanking.banks
     known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
@@ -222,7 +232,7 @@ def test_directory_reads_100_banks_at_a_time(causeway: Causeway, monkeypatch: py
     assert calls == ["BatchGetItem"] * 3
 
 
-def test_cached_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_directory_is_read_again_after_a_minute(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     causeway.tpp.call("GET", "/tpp/banks")
     taken = []
@@ -236,7 +246,7 @@ def test_cached_directory_is_read_again_after_a_minute(causeway: Causeway, monke
     assert taken == [1, 4, 1]  # and the index, the banks and the downtimes
 
 
-def test_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, gamma: str) -> None:
+def test_a_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, gamma: str) -> None:
     table, key = "banks", {"bic": gamma}
     old: Any = causeway.hub.store.get(table, key)
     causeway.hub.store.put(
@@ -248,7 +258,7 @@ def test_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, gamm
     assert (body["history_days"], body["logo_url"]) == (None, None)
 
 
-def test_bank_change_appears_in_the_directory_within_a_minute(causeway: Causeway, gamma: str) -> None:
+def test_a_bank_change_appears_in_the_directory_within_a_minute(causeway: Causeway, gamma: str) -> None:
     assert causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
     causeway.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
 

@@ -30,7 +30,9 @@ def told(causeway: Causeway, version: int, answer: Any) -> Delivery:
 
 
 @VERSIONS
-def test_revocation_notice_has_the_token_a_signature_and_all_headers(causeway: Causeway, version: int) -> None:
+def test_a_revocation_notice_to_a_bank_contains_the_token_a_signature_and_all_headers(
+    causeway: Causeway, version: int
+) -> None:
     consented, delivery_id = ended(causeway, version)
     causeway.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
 
@@ -54,7 +56,9 @@ GOOD = {"the status": b'{"status":"success"}', "more than that": b'{"status":"su
 
 @VERSIONS
 @pytest.mark.parametrize("body", GOOD.values(), ids=GOOD)
-def test_success_response_marks_a_notice_as_delivered(causeway: Causeway, version: int, body: bytes) -> None:
+def test_a_revocation_notice_is_marked_as_delivered_after_a_success_response(
+    causeway: Causeway, version: int, body: bytes
+) -> None:
     assert told(causeway, version, Reply(200, body, {}, 0)).state == "delivered"
 
 
@@ -76,7 +80,9 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), NOT_SUCCESS.values(), ids=NOT_SUCCESS)
-def test_notice_without_a_success_response_is_retried(causeway: Causeway, answer: Any, reason: str) -> None:
+def test_a_revocation_notice_without_a_success_response_is_retried(
+    causeway: Causeway, answer: Any, reason: str
+) -> None:
     item = told(causeway, 2, answer)  # this webhook is answered alike in both versions
 
     assert item.state == "due"
@@ -87,7 +93,9 @@ def test_notice_without_a_success_response_is_retried(causeway: Causeway, answer
 @VERSIONS
 @pytest.mark.parametrize("status", [404, 410])
 @pytest.mark.parametrize("body", [b"", b'{"status":"success"}'])
-def test_404_or_410_ends_the_retries_of_a_notice(causeway: Causeway, version: int, status: int, body: bytes) -> None:
+def test_a_revocation_notice_is_not_retried_after_a_404_or_410_response(
+    causeway: Causeway, version: int, status: int, body: bytes
+) -> None:
     item = told(causeway, version, Reply(status, body, {}, 0))
 
     assert (item.state, item.last["status"]) == ("failed", status)
@@ -95,7 +103,7 @@ def test_404_or_410_ends_the_retries_of_a_notice(causeway: Causeway, version: in
 
 
 @VERSIONS
-def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(causeway: Causeway, version: int) -> None:
+def test_a_notice_to_an_inactive_bank_is_delivered_after_its_activation(causeway: Causeway, version: int) -> None:
     _, delivery_id = ended(causeway, version)
     bic = causeway.banks[version].bic
     causeway.banks[version].answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -113,7 +121,7 @@ def test_notice_to_an_inactive_bank_is_delivered_after_its_activation(causeway: 
     assert causeway.delivery(delivery_id).state == "delivered"
 
 
-def test_notice_to_a_removed_bank_fails(causeway: Causeway) -> None:
+def test_a_notice_to_a_removed_bank_fails(causeway: Causeway) -> None:
     recorded = causeway.hub.delivery.outbox.record(
         "revoke_token",
         "/revoke_token",

@@ -42,21 +42,21 @@ def report(relay: Relay, version: int, *changes: Json, payment: str = "P-0", sta
 
 @VERSIONS
 @pytest.mark.parametrize("status", NUMBERS, ids=repr)
-def test_status_report_accepts_a_numeric_status(paid: Relay, version: int, status: Any) -> None:
+def test_a_status_report_accepts_a_numeric_status(paid: Relay, version: int, status: Any) -> None:
     answer = report(paid, version, payment=f"P-{status!r}", status=status)
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("status", CODES)
-def test_version_2_status_report_accepts_four_letter_codes(paid: Relay, status: str) -> None:
+def test_a_version_2_status_report_accepts_four_letter_codes(paid: Relay, status: str) -> None:
     answer = report(paid, 2, payment=f"P-{status!r}", status=status)
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("status", CODES)
-def test_version_1_status_report_rejects_letter_codes(paid: Relay, status: str) -> None:
+def test_a_version_1_status_report_rejects_letter_codes(paid: Relay, status: str) -> None:
     assert error_code(report(paid, 1, status=status), 1) == (400, 4001)
 
 
@@ -65,7 +65,7 @@ NO_STATUS = [5, -1, 10, "5", "-1", "04", " 4", "4.0", Number("4.0"), Number("4e0
 
 @VERSIONS
 @pytest.mark.parametrize("status", [*NO_STATUS, "\u0664", "acsc", "ACSCX", "Confirmed", "9" * 300], ids=repr)
-def test_unknown_status_in_a_report_returns_400(paid: Relay, version: int, status: Any) -> None:
+def test_an_unknown_status_in_a_report_returns_400(paid: Relay, version: int, status: Any) -> None:
     answer = report(paid, version, status=status)
 
     assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_STATUS_FORMAT")
@@ -81,7 +81,7 @@ def assert_names(answer: Answer, version: int, name: str) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("payment", ["", "p" * 1025, "a\u0000b", "a\nb", Number("7.0"), None, True, [], {}], ids=repr)
-def test_invalid_payment_id_in_a_report_returns_400(paid: Relay, version: int, payment: Any) -> None:
+def test_an_invalid_payment_id_in_a_report_returns_400(paid: Relay, version: int, payment: Any) -> None:
     answer = report(paid, version, payment=payment)
 
     assert error_code(answer, version) == (400, 4001 if version == 1 else "INVALID_PAYMENT_ID_FORMAT")
@@ -89,7 +89,7 @@ def test_invalid_payment_id_in_a_report_returns_400(paid: Relay, version: int, p
 
 
 @VERSIONS
-def test_status_report_on_an_unknown_payment_returns_400(paid: Relay, version: int) -> None:
+def test_a_status_report_on_an_unknown_payment_returns_400(paid: Relay, version: int) -> None:
     only_at_the_other = BY_WEBHOOK["/payment_initiation" if version == 2 else "/v2_payment_single"]
     paid.call(only_at_the_other, answer=only_at_the_other.answer | {"payment_id": f"P-other-{version}"})
 
@@ -99,7 +99,7 @@ def test_status_report_on_an_unknown_payment_returns_400(paid: Relay, version: i
 
 
 @VERSIONS
-def test_status_report_rejects_missing_and_unknown_members(paid: Relay, version: int) -> None:
+def test_a_status_report_rejects_missing_and_unknown_members(paid: Relay, version: int) -> None:
     other = 3 - version
     for change, code in (
         ({ID[version]: ...}, "INVALID_MODEL_TYPE"),
@@ -125,14 +125,16 @@ DAY: Json = {"date": "2026-03-01", "consentDuration": 45_000, "paymentDuration":
 
 @pytest.mark.parametrize("duration", [0, 1, 45_000, "45000", 9_999_999_999], ids=repr)
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
-def test_daily_performance_accepts_durations_in_milliseconds(relay: Relay, name: str, duration: Any) -> None:
+def test_a_daily_performance_report_can_contain_durations_in_milliseconds(
+    relay: Relay, name: str, duration: Any
+) -> None:
     answer = performance(relay.causeway, DAY | {name: duration})
 
     assert (answer.status, answer.text) == (200, '{"status":"success"}')
 
 
 @pytest.mark.parametrize("left_out", [["consentDuration"], ["paymentDuration"], ["consentDuration", "paymentDuration"]])
-def test_daily_performance_accepts_missing_durations(relay: Relay, left_out: list[str]) -> None:
+def test_a_daily_performance_report_without_durations_is_accepted(relay: Relay, left_out: list[str]) -> None:
     body = {name: value for name, value in DAY.items() if name not in left_out}
 
     assert performance(relay.causeway, body).status == 200
@@ -143,7 +145,9 @@ def test_daily_performance_accepts_missing_durations(relay: Relay, left_out: lis
     "duration", [-1, "-1", Number("45000.5"), "ten", "", "1,5", True, [], {}, "1e3", "\u0661"], ids=repr
 )
 @pytest.mark.parametrize("name", ["consentDuration", "paymentDuration"])
-def test_invalid_duration_in_daily_performance_returns_400(relay: Relay, name: str, duration: Any) -> None:
+def test_a_daily_performance_report_with_an_invalid_duration_returns_400(
+    relay: Relay, name: str, duration: Any
+) -> None:
     answer = performance(relay.causeway, DAY | {name: duration})
 
     assert error_code(answer, 2) == (400, "INVALID_MODEL_TYPE")
@@ -151,7 +155,7 @@ def test_invalid_duration_in_daily_performance_returns_400(relay: Relay, name: s
 
 
 @pytest.mark.parametrize("day", ["2026-03-01", "2026-03-02", "2026-02-28", "2026-01-26"])
-def test_daily_performance_accepts_dates_up_to_35_days_ago(relay: Relay, day: str) -> None:
+def test_a_daily_performance_report_for_a_date_up_to_35_days_ago_is_accepted(relay: Relay, day: str) -> None:
     assert performance(relay.causeway, DAY | {"date": day}).status == 200
 
 
@@ -159,7 +163,7 @@ NO_DATE = ["", "2026-02-29", "2026-3-1", "01.03.2026", "20260301", "2026-03-01T0
 
 
 @pytest.mark.parametrize("day", [*NO_DATE, "2026-03-03", "2026-03-04", "9999-12-31", "2026-01-25", "0001-01-01"])
-def test_invalid_future_or_old_date_in_daily_performance_returns_400(relay: Relay, day: str) -> None:
+def test_a_daily_performance_report_with_an_invalid_future_or_too_old_date_returns_400(relay: Relay, day: str) -> None:
     answer = performance(relay.causeway, DAY | {"date": day})
 
     assert error_code(answer, 2) == (400, "INVALID_DATE_FORMAT")
@@ -167,14 +171,14 @@ def test_invalid_future_or_old_date_in_daily_performance_returns_400(relay: Rela
 
 
 @pytest.mark.parametrize("day", [20260301, None, [], True], ids=repr)
-def test_date_of_another_type_in_daily_performance_returns_400(relay: Relay, day: Any) -> None:
+def test_a_daily_performance_report_whose_date_is_not_a_string_returns_400(relay: Relay, day: Any) -> None:
     answer = performance(relay.causeway, DAY | {"date": day})
 
     assert error_code(answer, 2)[0] == 400
     assert error_code(answer, 2)[1] in ("INVALID_MODEL_TYPE", "INVALID_DATE_FORMAT")
 
 
-def test_daily_performance_requires_a_date_and_camel_case_names(relay: Relay) -> None:
+def test_a_daily_performance_report_requires_a_date_and_member_names_in_camel_case(relay: Relay) -> None:
     for body, code, name in (
         ({}, "INVALID_MODEL_TYPE", "date"),
         ({"consentDuration": 1}, "INVALID_MODEL_TYPE", "date"),
@@ -186,7 +190,7 @@ def test_daily_performance_requires_a_date_and_camel_case_names(relay: Relay) ->
         assert_names(answer, 2, name)
 
 
-def test_last_report_of_a_day_replaces_earlier_reports(relay: Relay) -> None:
+def test_the_last_performance_report_for_a_day_replaces_earlier_reports_for_the_day(relay: Relay) -> None:
     def kept() -> list[tuple[str, int | None, int | None]]:
         reports = relay.causeway.hub.statistics.reports.of_bank("BETADEF1", date(2026, 2, 10), date(2026, 2, 12))
         return [(str(each.day), each.consent_duration, each.payment_duration) for each in reports]
@@ -213,7 +217,7 @@ def test_a_rejected_daily_report_does_not_replace_the_earlier_report(relay: Rela
     assert kept() == before != []
 
 
-def test_retried_report_returns_200_and_a_changed_body_with_its_request_id_returns_400(relay: Relay) -> None:
+def test_a_retried_report_returns_200_and_a_changed_report_with_its_request_id_returns_400(relay: Relay) -> None:
     request_id = str(uuid.uuid4())
 
     first = performance(relay.causeway, DAY, x_request_id=request_id)
@@ -224,7 +228,7 @@ def test_retried_report_returns_200_and_a_changed_body_with_its_request_id_retur
     assert error_code(other, 2) == (400, "HEADERS_ERROR")
 
 
-def test_daily_performance_requires_a_signature_and_a_version_2_bank(relay: Relay) -> None:
+def test_a_daily_performance_report_requires_a_signature_and_a_version_2_bank(relay: Relay) -> None:
     unsigned = performance(relay.causeway, DAY, x_signature=None)
     of_another = performance(relay.causeway, DAY, x_api_key=relay.causeway.banks[1].api_key)
 
@@ -232,5 +236,5 @@ def test_daily_performance_requires_a_signature_and_a_version_2_bank(relay: Rela
     assert error_code(of_another, 2) == (403, "SERVICE_BLOCKED")
 
 
-def test_daily_performance_call_in_version_1_returns_an_unknown_action_error(relay: Relay) -> None:
+def test_a_daily_performance_call_in_version_1_returns_an_unknown_action_error(relay: Relay) -> None:
     assert error_code(relay.causeway.banks[1].call("/daily_performance", DAY), 1) == (401, 4202)

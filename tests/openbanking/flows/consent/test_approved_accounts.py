@@ -75,7 +75,7 @@ def cases() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("row", "kind", "request_", "approved"), list(cases()))
-def test_only_an_approved_psu_account_reaches_the_bank(
+def test_a_payment_from_an_account_that_the_psu_did_not_approve_is_not_sent_to_the_bank(
     relay: Relay, bearers: dict[tuple[int, str], str], row: Row, kind: str, request_: Json, approved: bool
 ) -> None:
     answer = relay.call(row, request_, bearer=bearers[row.version, kind])
@@ -89,7 +89,9 @@ def test_only_an_approved_psu_account_reaches_the_bank(
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.is_payment], ids=str)
-def test_receiver_account_needs_no_approval(relay: Relay, bearers: dict[tuple[int, str], str], row: Row) -> None:
+def test_the_receiver_account_of_a_payment_needs_no_approval_by_the_psu(
+    relay: Relay, bearers: dict[tuple[int, str], str], row: Row
+) -> None:
     order = by_iban(row, IBAN) if row.token else row.request
 
     for kind in APPROVED:
@@ -98,7 +100,7 @@ def test_receiver_account_needs_no_approval(relay: Relay, bearers: dict[tuple[in
 
 
 @pytest.mark.parametrize("webhook", ["/payment_initiation", "/v2_payment_single", "/v2_payment_bulk"])
-def test_payment_without_a_debtor_account_reaches_the_bank(
+def test_a_payment_without_a_debtor_account_is_sent_to_the_bank(
     relay: Relay, bearers: dict[tuple[int, str], str], webhook: str
 ) -> None:
     row = BY_WEBHOOK[webhook]

@@ -14,7 +14,9 @@ BIC = {1: "ALPHGB21", 2: "BETADEF1"}
 
 
 @VERSIONS
-def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(causeway: Causeway, version: int) -> None:
+def test_the_redirect_url_consists_of_the_address_of_the_bank_and_the_oauth_parameters(
+    causeway: Causeway, version: int
+) -> None:
     asked = causeway.tpp.authorize(version, state="xyz")
 
     parts = urlsplit(asked["redirect_url"])
@@ -31,13 +33,13 @@ def test_redirect_url_has_the_address_of_the_bank_and_the_oauth_parameters(cause
     assert asked["expires_in"] == 1800
 
 
-def test_redirect_url_has_the_code_challenge(causeway: Causeway) -> None:
+def test_the_redirect_url_contains_the_code_challenge(causeway: Causeway) -> None:
     url = causeway.tpp.authorize(1, code_challenge="c" * 43, code_challenge_method="S256")["redirect_url"]
 
     assert "code_challenge=" + "c" * 43 + "&code_challenge_method=S256" in url
 
 
-def test_authorization_without_a_state_generates_a_state(causeway: Causeway) -> None:
+def test_a_state_is_generated_for_an_authorization_request_without_a_state(causeway: Causeway) -> None:
     first, second = causeway.tpp.authorize(1), causeway.tpp.authorize(1)
 
     assert len(first["state"]) == 43
@@ -45,7 +47,7 @@ def test_authorization_without_a_state_generates_a_state(causeway: Causeway) -> 
     assert first["state"] in first["redirect_url"]
 
 
-def test_reused_state_of_a_client_returns_400(causeway: Causeway) -> None:
+def test_a_state_that_the_client_has_already_used_returns_400(causeway: Causeway) -> None:
     causeway.tpp.authorize(1, state="once")
 
     answer = causeway.tpp.call("POST", "/tpp/authorize", {"bic": BIC[2], "scopes": ["accounts"], "state": "once"})
@@ -68,12 +70,14 @@ def test_two_clients_may_use_the_same_state(causeway: Causeway) -> None:
     assert answer.status == 200
 
 
-def test_authorization_accepts_a_bic_of_8_or_11_characters_in_any_case(causeway: Causeway) -> None:
+def test_an_authorization_request_accepts_a_bic_of_8_or_11_characters_in_upper_or_lower_case(
+    causeway: Causeway,
+) -> None:
     for bic in ("ALPHGB21", "ALPHGB21XXX", "alphgb21"):
         assert causeway.tpp.call("POST", "/tpp/authorize", {"bic": bic, "scopes": ["account.list"]}).status == 200
 
 
-def test_one_time_consent_accepts_payment_scopes_only(causeway: Causeway) -> None:
+def test_a_one_time_consent_can_have_payment_scopes_only(causeway: Causeway) -> None:
     request = {"bic": BIC[1], "consent_type": "one_time"}
 
     assert causeway.tpp.call("POST", "/tpp/authorize", request | {"scopes": ["payment.init"]}).status == 200
@@ -121,7 +125,7 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
 
 
 @pytest.mark.parametrize(("change", "status", "code", "additional"), REFUSED.values(), ids=REFUSED)
-def test_invalid_authorization_request_returns_its_error_code(
+def test_an_invalid_authorization_request_returns_its_error_code(
     causeway: Causeway, change: dict[str, Any], status: int, code: str, additional: str | None
 ) -> None:
     request = {"bic": BIC[1], "scopes": ["account.list"]} | change
@@ -154,7 +158,7 @@ def test_authorize_checks_headers_before_the_body(
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_response_returns_the_request_id_in_lower_case_or_replaces_an_invalid_id(causeway: Causeway) -> None:
+def test_a_response_contains_the_request_id_in_lower_case_or_a_new_id_if_it_is_invalid(causeway: Causeway) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
     good = causeway.tpp.call("GET", "/tpp/banks", headers={"x-request-id": given})
@@ -165,7 +169,7 @@ def test_response_returns_the_request_id_in_lower_case_or_replaces_an_invalid_id
     assert bad.body["requestId"] == bad.headers["x-request-id"]
 
 
-def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway: Causeway) -> None:
+def test_a_request_with_thousands_of_invalid_values_returns_a_short_error(causeway: Causeway) -> None:
     for scopes in (["\u00e9"] * 7_000, [5] * 20_000, ["s" * 65] * 900, [str(number) for number in range(7_000)]):
         for size in (len(scopes), 64):
             answer = causeway.tpp.call("POST", "/tpp/authorize", {"bic": BIC[1], "scopes": scopes[:size]})
@@ -179,7 +183,7 @@ def test_request_with_thousands_of_invalid_values_returns_a_short_error(causeway
 # -- directories
 
 
-def test_bank_list_returns_pages_of_banks(causeway: Causeway) -> None:
+def test_the_bank_list_is_returned_in_pages(causeway: Causeway) -> None:
     first = causeway.tpp.call("GET", "/tpp/banks?limit=1").body
     second = causeway.tpp.call("GET", "/tpp/banks?limit=1&page=2").body
     beyond = causeway.tpp.call("GET", "/tpp/banks?page=1000").body
@@ -197,14 +201,14 @@ BAD_PAGES += ["page=%D9%A1", "page=1000001", f"page={'1' * 5000}", "limit=101", 
 
 
 @pytest.mark.parametrize("query", BAD_PAGES)
-def test_invalid_page_parameter_returns_400(causeway: Causeway, query: str) -> None:
+def test_an_invalid_page_parameter_returns_400(causeway: Causeway, query: str) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/banks?{query}")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
 @VERSIONS
-def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: Causeway, version: int) -> None:
+def test_a_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: Causeway, version: int) -> None:
     body = causeway.tpp.call("GET", f"/tpp/scope?bic={BIC[version]}").body
 
     assert body["bic"] == BIC[version]
@@ -220,7 +224,7 @@ def test_scope_query_returns_the_scopes_of_a_bank_with_their_service(causeway: C
         ("", 400, "PARAMETER_NOT_CONSISTENT"),
     ],
 )
-def test_scope_query_without_a_known_bank_is_rejected(causeway: Causeway, query: str, status: int, code: str) -> None:
+def test_a_scope_query_without_a_known_bank_is_rejected(causeway: Causeway, query: str, status: int, code: str) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/scope?{query}")
 
     assert (answer.status, answer.body["code"]) == (status, code)
@@ -242,18 +246,18 @@ def front_door(causeway: Causeway, **changes: str | None) -> Any:
     return causeway.call("GET", f"/oauth/authorize?{urlencode(present)}")
 
 
-def test_authorization_endpoint_redirects_to_the_bank(causeway: Causeway) -> None:
+def test_the_authorization_endpoint_redirects_to_the_bank(causeway: Causeway) -> None:
     answer = front_door(causeway)
 
     assert answer.status == 303
     assert answer.headers["location"].startswith(causeway.banks[1].record.authorization_url)
 
 
-def test_reload_of_the_authorization_endpoint_repeats_the_redirect(causeway: Causeway) -> None:
+def test_reloading_the_authorization_endpoint_repeats_the_redirect(causeway: Causeway) -> None:
     assert front_door(causeway).headers["location"] == front_door(causeway).headers["location"]
 
 
-def test_reused_state_with_other_parameters_redirects_with_an_error(causeway: Causeway) -> None:
+def test_a_reused_state_with_other_parameters_redirects_with_an_error(causeway: Causeway) -> None:
     front_door(causeway)
 
     answer = front_door(causeway, scope="account.list")
@@ -265,7 +269,7 @@ def test_reused_state_with_other_parameters_redirects_with_an_error(causeway: Ca
     assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_reload_after_consent_redirects_with_an_error(causeway: Causeway) -> None:
+def test_reloading_the_authorization_endpoint_after_the_consent_redirects_with_an_error(causeway: Causeway) -> None:
     url = front_door(causeway).headers["location"]
     causeway.banks[1].call("/consent", causeway.banks[1].consent_body(url))
 
@@ -287,7 +291,7 @@ def test_reload_after_consent_redirects_with_an_error(causeway: Causeway) -> Non
         ({"registration": "{}"}, "registration_not_supported"),
     ],
 )
-def test_invalid_authorization_request_redirects_with_an_error(
+def test_an_invalid_authorization_request_redirects_with_an_error(
     causeway: Causeway, changes: dict[str, str | None], error: str
 ) -> None:
     answer = front_door(causeway, **changes)
@@ -301,7 +305,7 @@ def test_invalid_authorization_request_redirects_with_an_error(
 @pytest.mark.parametrize(
     "changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}]
 )
-def test_unknown_client_or_redirect_uri_returns_a_page_without_a_redirect(
+def test_a_request_with_an_unknown_client_or_redirect_uri_returns_a_page_without_a_redirect(
     causeway: Causeway, changes: dict[str, str | None]
 ) -> None:
     answer = front_door(causeway, **changes)
@@ -311,7 +315,7 @@ def test_unknown_client_or_redirect_uri_returns_a_page_without_a_redirect(
     assert "location" not in answer.headers
 
 
-def test_empty_redirect_uri_counts_as_missing(causeway: Causeway) -> None:
+def test_an_empty_redirect_uri_is_treated_as_missing(causeway: Causeway) -> None:
     answer = front_door(causeway, redirect_uri="")
 
     assert answer.status == 303
@@ -319,7 +323,7 @@ def test_empty_redirect_uri_counts_as_missing(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("state", [None, ""])
-def test_authorization_endpoint_generates_a_missing_state(causeway: Causeway, state: str | None) -> None:
+def test_the_authorization_endpoint_generates_a_missing_state(causeway: Causeway, state: str | None) -> None:
     (made,) = parse_qs(urlsplit(front_door(causeway, state=state).headers["location"]).query)["state"]
 
     assert len(made) == 43
@@ -328,7 +332,7 @@ def test_authorization_endpoint_generates_a_missing_state(causeway: Causeway, st
 @pytest.mark.parametrize("sent", [None, "", "mine"])
 @pytest.mark.parametrize("approved", [True, False])
 @VERSIONS
-def test_redirect_to_the_client_contains_a_state_only_if_the_client_sent_a_state(
+def test_a_redirect_to_the_client_contains_a_state_only_if_the_client_sent_a_state(
     causeway: Causeway, version: int, approved: bool, sent: str | None
 ) -> None:
     causeway.tpp.set_events_url()
@@ -351,7 +355,7 @@ def test_redirect_to_the_client_contains_a_state_only_if_the_client_sent_a_state
     assert causeway.receiver.events[-1]["data"].get("state") == (sent or None)
 
 
-def test_redirect_to_the_client_contains_a_state_generated_by_tpp_authorize(causeway: Causeway) -> None:
+def test_a_redirect_to_the_client_contains_a_state_generated_by_tpp_authorize(causeway: Causeway) -> None:
     asked = causeway.tpp.authorize(2)
 
     saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(asked["redirect_url"])).body
@@ -359,7 +363,7 @@ def test_redirect_to_the_client_contains_a_state_generated_by_tpp_authorize(caus
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_request_stored_without_the_field_returns_state_redirects_with_its_state(causeway: Causeway) -> None:
+def test_a_request_stored_without_the_field_named_returns_state_redirects_with_its_state(causeway: Causeway) -> None:
     asked = causeway.tpp.authorize(2)
     key = authorization_key(compute_authorization_id(causeway.tpp.client_id, asked["state"]))
     causeway.hub.store.update(*key, remove=["returns_state"])
@@ -369,7 +373,7 @@ def test_request_stored_without_the_field_returns_state_redirects_with_its_state
     assert parse_qs(urlsplit(saved["callbackUrl"]).query)["state"] == [asked["state"]]
 
 
-def test_storage_failure_redirects_with_server_error(causeway: Causeway) -> None:
+def test_a_storage_failure_redirects_to_the_client_with_the_error_server_error(causeway: Causeway) -> None:
     with causeway.storage_gone("put"):
         answer = front_door(causeway)
 
@@ -382,7 +386,7 @@ def test_storage_failure_redirects_with_server_error(causeway: Causeway) -> None
     assert front_door(causeway).headers["location"].startswith(causeway.banks[1].record.authorization_url)
 
 
-def test_storage_failure_before_the_client_is_known_returns_a_page(causeway: Causeway) -> None:
+def test_a_storage_failure_before_the_client_is_known_returns_an_error_page(causeway: Causeway) -> None:
     with causeway.storage_gone("batch_get"):
         answer = front_door(causeway)
 
@@ -392,7 +396,9 @@ def test_storage_failure_before_the_client_is_known_returns_a_page(causeway: Cau
 
 
 @pytest.mark.parametrize("ended", ["expired", "cancelled", "approved"])
-def test_repeat_of_an_ended_request_redirects_with_the_reason(causeway: Causeway, ended: str) -> None:
+def test_repeating_an_authorization_request_that_has_ended_redirects_with_the_reason(
+    causeway: Causeway, ended: str
+) -> None:
     url = front_door(causeway).headers["location"]
     if ended == "expired":
         causeway.clock.advance(30 * 60)
@@ -419,7 +425,7 @@ def test_repeat_of_an_ended_request_redirects_with_the_reason(causeway: Causeway
         ("", "The parameter client_id is missing"),
     ],
 )
-def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_reason(
+def test_the_authorization_endpoint_without_a_known_client_returns_a_page_with_the_reason(
     causeway: Causeway, client_id: str | None, said: str
 ) -> None:
     answer = front_door(causeway, client_id=client_id)
@@ -430,7 +436,7 @@ def test_authorization_endpoint_without_a_known_client_returns_a_page_with_the_r
     assert "location" not in answer.headers
 
 
-def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(causeway: Causeway) -> None:
+def test_the_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redirect(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     answer = front_door(causeway)
@@ -438,7 +444,7 @@ def test_authorization_endpoint_of_an_inactive_client_returns_400_without_a_redi
     assert (answer.status, "location" in answer.headers) == (400, False)
 
 
-def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
+def test_the_authorization_endpoint_permits_repetition_only_of_the_parameter_resource(causeway: Causeway) -> None:
     query = {"response_type": "code", "client_id": causeway.tpp.client_id, "scope": "account.list", "bic": BIC[1]}
     start = f"/oauth/authorize?{urlencode(query)}"
 
@@ -449,11 +455,11 @@ def test_authorization_endpoint_accepts_only_resource_as_a_repeated_parameter(ca
     assert "error=invalid_request" in twice.headers["location"]
 
 
-def test_authorization_endpoint_ignores_unknown_parameters(causeway: Causeway) -> None:
+def test_the_authorization_endpoint_ignores_unknown_parameters(causeway: Causeway) -> None:
     assert front_door(causeway, nonce="n", prompt="login").headers["location"].startswith("http://127.0.0.1:1/bank-1")
 
 
-def test_metadata_document_lists_the_endpoints(causeway: Causeway) -> None:
+def test_the_metadata_document_lists_the_endpoints_of_the_server(causeway: Causeway) -> None:
     body = causeway.call("GET", "/.well-known/oauth-authorization-server").body
 
     assert body["issuer"] == "http://127.0.0.1:8000"
@@ -464,7 +470,7 @@ def test_metadata_document_lists_the_endpoints(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_request_without_a_consent_expires_after_a_day(causeway: Causeway, version: int) -> None:
+def test_a_request_without_a_consent_expires_after_a_day(causeway: Causeway, version: int) -> None:
     """The state of an approved request is stored until after the end of the consent."""
     causeway.tpp.authorize(version, state="open")
     causeway.psu.approve(version, state="approved")

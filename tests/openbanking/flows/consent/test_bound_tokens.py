@@ -40,7 +40,7 @@ def test_any_client_can_bind_its_tokens_with_a_dpop_proof(causeway: Causeway, ve
     assert holder.read(causeway, tokens["access_token"]).status == 200
 
 
-def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(causeway: Causeway) -> None:
+def test_a_client_with_the_setting_dpop_bound_needs_a_proof_at_the_token_endpoint(causeway: Causeway) -> None:
     made = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security={"dpop_bound_access_tokens": True})
     causeway.tpp.client = made.client
     code = causeway.psu.approve(2).query["code"]
@@ -50,7 +50,7 @@ def test_dpop_bound_setting_requires_a_proof_at_the_token_endpoint(causeway: Cau
     assert redeem(causeway, KeyHolder(), code)["token_type"] == "DPoP"
 
 
-def test_dpop_bound_setting_invalidates_unbound_access_tokens(causeway: Causeway) -> None:
+def test_unbound_access_tokens_of_a_client_with_the_setting_dpop_bound_are_invalid(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(2)
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, security={"dpop_bound_access_tokens": True})
 
@@ -60,7 +60,7 @@ def test_dpop_bound_setting_invalidates_unbound_access_tokens(causeway: Causeway
     assert holder.read(causeway, bound["access_token"]).status == 200
 
 
-def test_bound_token_returns_401_as_a_bearer(causeway: Causeway) -> None:
+def test_a_bound_token_that_is_sent_as_a_bearer_token_returns_401(causeway: Causeway) -> None:
     holder = KeyHolder()
     token = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["access_token"]
 
@@ -74,7 +74,7 @@ def test_bound_token_returns_401_as_a_bearer(causeway: Causeway) -> None:
     assert as_bearer.headers["www-authenticate"] == 'Bearer realm="causeway", error="invalid_token"'
 
 
-def test_unbound_token_returns_401_with_a_proof(causeway: Causeway) -> None:
+def test_an_unbound_token_that_is_sent_with_a_proof_returns_401(causeway: Causeway) -> None:
     token = causeway.tpp.tokens(2)["access_token"]
 
     answer = KeyHolder().read(causeway, token)
@@ -83,7 +83,9 @@ def test_unbound_token_returns_401_with_a_proof(causeway: Causeway) -> None:
     assert answer.headers["www-authenticate"].startswith('DPoP realm="causeway", error="invalid_token"')
 
 
-def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(causeway: Causeway) -> None:
+def test_a_call_without_a_token_returns_a_challenge_in_the_authentication_scheme_of_the_call(
+    causeway: Causeway,
+) -> None:
     plain = causeway.tpp.call("GET", "/tpp/consent").headers["www-authenticate"]
     dpop = causeway.tpp.call("GET", "/tpp/consent", headers={"authorization": "DPoP "}).headers["www-authenticate"]
 
@@ -92,7 +94,7 @@ def test_missing_token_returns_a_challenge_in_the_scheme_of_the_request(causeway
     assert dpop.endswith('algs="PS256 ES256 EdDSA Ed25519"')
 
 
-def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(causeway: Causeway) -> None:
+def test_the_refresh_token_of_a_public_client_is_bound_to_the_dpop_key(causeway: Causeway) -> None:
     holder = KeyHolder()
     token = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
 
@@ -103,7 +105,7 @@ def test_the_refresh_token_of_a_public_client_is_bound_to_its_key(causeway: Caus
     assert is_refused(refresh(causeway, again.body["refresh_token"], KeyHolder()))
 
 
-def test_refresh_of_a_confidential_client_accepts_a_new_key_and_requires_a_proof(causeway: Causeway) -> None:
+def test_a_confidential_client_can_refresh_with_a_new_key_but_not_without_a_proof(causeway: Causeway) -> None:
     holder, new = KeyHolder(), KeyHolder()
     secure(causeway, holder)
     token = holder.tokens(causeway)["refresh_token"]
@@ -115,7 +117,7 @@ def test_refresh_of_a_confidential_client_accepts_a_new_key_and_requires_a_proof
     assert is_invalid_token(holder.read(causeway, again.body["access_token"]))
 
 
-def test_retried_refresh_requires_the_same_dpop_key(causeway: Causeway) -> None:
+def test_a_retried_refresh_requires_the_same_dpop_key(causeway: Causeway) -> None:
     holder = KeyHolder()
     first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
@@ -127,7 +129,7 @@ def test_retried_refresh_requires_the_same_dpop_key(causeway: Causeway) -> None:
     assert holder.read(causeway, second["access_token"]).status == 200
 
 
-def test_retried_refresh_of_a_confidential_client_rejects_a_new_key(causeway: Causeway) -> None:
+def test_a_retried_refresh_of_a_confidential_client_with_a_new_key_is_rejected(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     first = holder.tokens(causeway)["refresh_token"]
@@ -137,7 +139,7 @@ def test_retried_refresh_of_a_confidential_client_rejects_a_new_key(causeway: Ca
     assert holder.refresh(causeway, first).body["access_token"] == second["access_token"]
 
 
-def test_reused_refresh_token_without_its_key_does_not_end_the_consent(causeway: Causeway) -> None:
+def test_reusing_a_bound_refresh_token_without_its_key_does_not_end_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
     first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body
@@ -147,7 +149,7 @@ def test_reused_refresh_token_without_its_key_does_not_end_the_consent(causeway:
     assert holder.read(causeway, second["access_token"]).status == 200
 
 
-def test_reused_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) -> None:
+def test_reusing_a_bound_refresh_token_with_its_key_ends_the_consent(causeway: Causeway) -> None:
     holder = KeyHolder()
     first = redeem(causeway, holder, causeway.psu.approve(2).query["code"])["refresh_token"]
     second = refresh(causeway, first, holder).body

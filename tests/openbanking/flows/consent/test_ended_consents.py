@@ -76,7 +76,7 @@ def test_revoking_an_expired_consent_succeeds_and_changes_nothing(
 
 
 @REVOCATIONS
-def test_revocation_after_the_end_of_a_consent_does_not_prevent_its_expiry_event(
+def test_revoking_a_consent_after_its_expiry_does_not_prevent_the_expiry_event(
     causeway: Causeway, revoke: Revocation
 ) -> None:
     consented, tokens = consent_with_tokens(causeway, 1)
@@ -90,7 +90,9 @@ def test_revocation_after_the_end_of_a_consent_does_not_prevent_its_expiry_event
 
 @VERSIONS
 @REVOCATIONS
-def test_a_consent_can_be_revoked_until_its_last_second(causeway: Causeway, revoke: Revocation, version: int) -> None:
+def test_a_consent_can_be_revoked_until_the_last_second_of_its_validity(
+    causeway: Causeway, revoke: Revocation, version: int
+) -> None:
     consented, tokens = consent_with_tokens(causeway, version)
     causeway.clock.advance(LIFETIME - 1)
 
@@ -101,7 +103,7 @@ def test_a_consent_can_be_revoked_until_its_last_second(causeway: Causeway, revo
 
 
 @VERSIONS
-def test_revoking_a_spent_consent_after_its_end_changes_nothing(causeway: Causeway, version: int) -> None:
+def test_revoking_a_used_one_time_consent_after_its_expiry_changes_nothing(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     assert pisp.pay().status == 200
     (item,) = (each for each in causeway.hub.store.scan("consents") if each["part"] == "consent")
@@ -113,7 +115,7 @@ def test_revoking_a_spent_consent_after_its_end_changes_nothing(causeway: Causew
     assert [each.topic for each in causeway.recorded("revoke_token")] == []
 
 
-def test_retried_revocation_after_the_end_of_a_consent_returns_the_first_response(causeway: Causeway) -> None:
+def test_a_revocation_retried_after_the_expiry_of_the_consent_returns_the_first_response(causeway: Causeway) -> None:
     consented, tokens = consent_with_tokens(causeway, 1)
     headers = {"x-request-id": "b0c2a4de-9f6c-4a38-8f6a-0d2c6c9d5d10"}
     body = {TOKEN[1]: consented.bank_token}

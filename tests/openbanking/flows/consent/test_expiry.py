@@ -81,7 +81,7 @@ def consents_of(causeway: Causeway, version: int, days: int) -> Iterator[None]:
 
 
 @VERSIONS
-def test_consent_sends_an_event_7_days_before_its_end_and_a_second_event_at_its_end(
+def test_a_consent_sends_an_event_7_days_before_its_expiry_and_a_second_event_at_its_expiry(
     listening: Causeway, version: int
 ) -> None:
     consented = listening.psu.approve(version)
@@ -117,7 +117,7 @@ def test_an_expiry_run_without_expired_consents_writes_nothing(listening: Causew
     assert set(calls) == {"Query"}
 
 
-def test_repeated_runs_record_each_expiry_event_once(listening: Causeway) -> None:
+def test_repeated_expiry_runs_record_each_expiry_event_once(listening: Causeway) -> None:
     listening.psu.approve(1)
 
     moved = [at(listening, when) for when in (ANNOUNCED, ANNOUNCED, ANNOUNCED + 300, LASTS, LASTS, LASTS + 300)]
@@ -126,7 +126,7 @@ def test_repeated_runs_record_each_expiry_event_once(listening: Causeway) -> Non
     assert told(listening) == ["consent.expiring", "consent.expired"]
 
 
-def test_two_concurrent_runs_record_an_expiry_event_once(listening: Causeway) -> None:
+def test_two_concurrent_expiry_runs_record_an_expiry_event_once(listening: Causeway) -> None:
     listening.psu.approve(1)
     other, moved = listening.another_process(), []
 
@@ -146,7 +146,9 @@ def test_two_concurrent_runs_record_an_expiry_event_once(listening: Causeway) ->
     ],
     ids=["a day skipped", "a week skipped", "more than a month skipped"],
 )
-def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: int, expected: list[str]) -> None:
+def test_an_expiry_run_that_starts_late_records_all_missed_expiry_events(
+    listening: Causeway, when: int, expected: list[str]
+) -> None:
     consented = listening.psu.approve(1)
 
     assert at(listening, when) == 1
@@ -160,7 +162,7 @@ def test_late_run_records_all_missed_expiry_events(listening: Causeway, when: in
     assert at(listening, LASTS + 60 * DAY) == (0 if len(expected) == 2 else 1)
 
 
-def test_late_run_records_missed_expiry_events_in_chronological_order(listening: Causeway) -> None:
+def test_an_expiry_run_that_starts_late_records_missed_events_in_chronological_order(listening: Causeway) -> None:
     listening.psu.approve(1)
     written, store = [], listening.hub.store
     real = store.transact
@@ -177,7 +179,7 @@ def test_late_run_records_missed_expiry_events_in_chronological_order(listening:
 
 
 @pytest.mark.parametrize(("days", "expected"), [(1, []), (6, []), (7, ["consent.expiring"]), (8, ["consent.expiring"])])
-def test_consent_of_less_than_7_days_gets_no_expiring_event(
+def test_a_consent_valid_for_less_than_7_days_sends_no_event_before_its_expiry(
     listening: Causeway, days: int, expected: list[str]
 ) -> None:
     with consents_of(listening, 1, days):
@@ -206,7 +208,7 @@ def by_operator(causeway: Causeway, consented: Consented, refresh_token: str) ->
 
 
 @pytest.mark.parametrize(("end", "when"), [(by_tpp, 0), (by_bank, ANNOUNCED), (by_operator, 0)])
-def test_revoked_consent_gets_no_expiry_event(
+def test_a_revoked_consent_sends_no_expiry_event(
     listening: Causeway, end: Callable[[Causeway, Consented, str], None], when: int
 ) -> None:
     consented = listening.psu.approve(1)
@@ -220,7 +222,7 @@ def test_revoked_consent_gets_no_expiry_event(
     assert NOTIFY.partition not in stored(listening, consented)
 
 
-def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: Causeway) -> None:
+def test_a_consent_revoked_during_an_expiry_run_gets_no_expiry_event(listening: Causeway) -> None:
     consented = listening.psu.approve(1)
 
     with listening.meanwhile("transact", lambda: by_bank(listening, consented, "")):
@@ -229,7 +231,7 @@ def test_consent_revoked_during_the_run_gets_no_expiry_event(listening: Causeway
     assert told(listening) == []
 
 
-def test_spent_consent_gets_no_expiry_event(listening: Causeway) -> None:
+def test_a_used_one_time_consent_sends_no_expiry_event(listening: Causeway) -> None:
     pisp = Pisp(listening, 1, consent_type="one_time")
     assert pisp.pay().status == 200
 
@@ -237,7 +239,7 @@ def test_spent_consent_gets_no_expiry_event(listening: Causeway) -> None:
     assert told(listening) == []
 
 
-def test_restored_consent_gets_its_expiry_events(listening: Causeway) -> None:
+def test_a_restored_consent_sends_its_expiry_events(listening: Causeway) -> None:
     pisp = Pisp(listening, 1, consent_type="one_time")
     pisp.bank_answers(NotReached("no connection"))
     assert pisp.pay().status == 502
@@ -260,7 +262,7 @@ def test_consents_of_a_client_without_an_events_url_are_processed_without_an_eve
     assert not {"notify", NOTIFY.partition, NOTIFY.time} & set(stored(causeway, consented))
 
 
-def test_consent_of_a_deleted_client_is_processed_without_an_event(causeway: Causeway) -> None:
+def test_a_consent_of_a_deleted_client_is_processed_without_an_event(causeway: Causeway) -> None:
     causeway.psu.approve(1)
     causeway.hub.store.delete("clients", {"client_id": causeway.tpp.client_id})
 
@@ -268,7 +270,7 @@ def test_consent_of_a_deleted_client_is_processed_without_an_event(causeway: Cau
     assert causeway.recorded() == []
 
 
-def test_expiry_events_are_queued(listening: Causeway) -> None:
+def test_expiry_events_are_queued_for_delivery(listening: Causeway) -> None:
     listening.psu.approve(1)
 
     at(listening, LASTS)
@@ -310,7 +312,9 @@ def test_one_failed_write_does_not_stop_the_other_expiry_events(listening: Cause
     assert sorted(map(str, events)) == names
 
 
-def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expiry_run_records_200_events_in_a_limited_number_of_storage_round_trips(
+    listening: Causeway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A round trip is a set of parallel calls, or a single call."""
     names = multiplied(listening, 200)
     waves: list[int] = []
@@ -334,7 +338,7 @@ def test_run_records_200_expiry_events_in_few_round_trips(listening: Causeway, m
     }
 
 
-def test_run_at_its_time_limit_leaves_the_remaining_consents_to_the_next_run(
+def test_an_expiry_run_that_reaches_its_time_limit_leaves_remaining_consents_to_the_next_run(
     listening: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     multiplied(listening, 5)

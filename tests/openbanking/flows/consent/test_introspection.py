@@ -44,7 +44,7 @@ def test_introspection_describes_a_refresh_token(causeway: Causeway, version: in
     assert "token_type" not in described
 
 
-def test_introspection_shows_the_key_of_a_bound_token(causeway: Causeway) -> None:
+def test_introspection_returns_the_thumbprint_of_the_key_of_a_bound_token(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     tokens = holder.tokens(causeway)
@@ -99,7 +99,7 @@ def test_tokens_of_an_ended_consent_are_not_active(causeway: Causeway) -> None:
     assert introspect(causeway, tokens["access_token"]) == introspect(causeway, tokens["refresh_token"]) == INACTIVE
 
 
-def test_authorization_code_is_not_active(causeway: Causeway) -> None:
+def test_introspection_reports_an_authorization_code_as_not_active(causeway: Causeway) -> None:
     assert introspect(causeway, causeway.psu.approve(2).query["code"]) == INACTIVE
 
 

@@ -82,7 +82,7 @@ def test_a_consent_is_listed_without_tokens_and_accounts(causeway: Causeway, ver
     ]
 
 
-def test_consent_list_starts_with_the_newest_consent(causeway: Causeway) -> None:
+def test_the_consent_list_starts_with_the_newest_consent(causeway: Causeway) -> None:
     made = []
     for version in (1, 2, 1):
         made.append(approved(causeway, version))
@@ -91,7 +91,7 @@ def test_consent_list_starts_with_the_newest_consent(causeway: Causeway) -> None
     assert ids(listed(causeway)) == made[::-1]
 
 
-def test_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> None:
+def test_the_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> None:
     own, other = approved(causeway), causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other")
 
     answer = causeway.tpp.call("GET", "/tpp/consents", client_id=other.client.client_id)
@@ -101,7 +101,7 @@ def test_consent_list_omits_consents_of_other_clients(causeway: Causeway) -> Non
 
 
 @pytest.mark.parametrize("gone", ["inactive", "removed"])
-def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: Causeway, gone: str) -> None:
+def test_the_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: Causeway, gone: str) -> None:
     consent_id, bic = approved(causeway), causeway.banks[1].bic
     banks = causeway.hub.openbanking.banks
     before = banks.get(bic).to_item()
@@ -120,9 +120,7 @@ def test_consent_list_includes_consents_at_inactive_and_removed_banks(causeway: 
 # -- states
 
 
-def test_expiry_changes_the_status_of_authorised_consents_but_not_of_revoked_or_spent_consents(
-    causeway: Causeway,
-) -> None:
+def test_expiry_changes_the_status_of_consents_that_are_authorised_but_not_revoked_or_used(causeway: Causeway) -> None:
     authorised = approved(causeway)
     revoked = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
@@ -139,7 +137,7 @@ def test_expiry_changes_the_status_of_authorised_consents_but_not_of_revoked_or_
     assert states == [{authorised: "authorised", **ended}, {authorised: "expired", **ended}]
 
 
-def test_consent_expires_exactly_180_days_after_its_creation(causeway: Causeway) -> None:
+def test_a_consent_expires_exactly_180_days_after_its_creation(causeway: Causeway) -> None:
     approved(causeway)
 
     seen = []
@@ -153,13 +151,13 @@ def test_consent_expires_exactly_180_days_after_its_creation(causeway: Causeway)
 # -- the day of the last use
 
 
-def test_consent_with_an_unredeemed_code_has_no_last_use(causeway: Causeway) -> None:
+def test_a_consent_whose_code_was_not_exchanged_has_no_time_of_last_use(causeway: Causeway) -> None:
     approved(causeway)
 
     assert [entry["last_used_on"] for entry in listed(causeway)] == [None]
 
 
-def test_a_refresh_updates_the_last_use_of_a_consent_and_a_read_does_not(causeway: Causeway) -> None:
+def test_a_refresh_updates_the_time_of_last_use_of_a_consent_and_a_read_does_not(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(15 * 3600)
     seen = []
@@ -177,7 +175,7 @@ def test_a_refresh_updates_the_last_use_of_a_consent_and_a_read_does_not(causewa
     assert seen == ["2026-03-02", "2026-03-02", "2026-03-03"]
 
 
-def test_repeated_refresh_does_not_change_the_last_use(causeway: Causeway) -> None:
+def test_a_repeated_refresh_does_not_change_the_time_of_last_use_of_a_consent(causeway: Causeway) -> None:
     refresh = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     causeway.clock.advance(15 * 3600 - 1)
     first = causeway.tpp.call("POST", "/tpp/token", refresh).body
@@ -202,7 +200,7 @@ def test_a_refresh_without_token_rotation_updates_the_last_use_of_the_consent(ca
     assert entry["last_used_on"] == "2026-03-03"
 
 
-def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) -> None:
+def test_a_payment_with_a_one_time_consent_updates_the_time_of_last_use_of_the_consent(causeway: Causeway) -> None:
     causeway.clock.advance(15 * 3600 - 60)
     pisp = Pisp(causeway, 1, consent_type="one_time")
     before = listed(causeway)[0]["last_used_on"]
@@ -213,7 +211,7 @@ def test_payment_of_a_one_time_consent_changes_the_last_use(causeway: Causeway) 
     assert (before, listed(causeway)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
 
 
-def test_next_refresh_sets_the_last_use_of_a_consent_stored_without_a_last_use(causeway: Causeway) -> None:
+def test_the_next_refresh_sets_the_time_of_last_use_of_a_consent_stored_without_this_time(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
 
@@ -227,7 +225,7 @@ def test_next_refresh_sets_the_last_use_of_a_consent_stored_without_a_last_use(c
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_list_each_of_several_consents_with_equal_creation_times_exactly_once(
+def test_the_pages_list_each_of_several_consents_with_equal_creation_times_exactly_once(
     causeway: Causeway, limit: int
 ) -> None:
     made = [approved(causeway) for _ in range(7)]
@@ -238,14 +236,14 @@ def test_pages_list_each_of_several_consents_with_equal_creation_times_exactly_o
     assert [len(page) for page in found] == [limit] * (7 // limit) + [7 % limit] * bool(7 % limit)
 
 
-def test_page_has_20_consents_by_default(causeway: Causeway) -> None:
+def test_a_page_of_the_consent_list_has_20_consents_by_default(causeway: Causeway) -> None:
     for _ in range(21):
         approved(causeway)
 
     assert [len(page["consents"]) for page in pages(causeway)] == [20, 1]
 
 
-def test_new_consent_does_not_shift_the_next_page(causeway: Causeway) -> None:
+def test_a_new_consent_does_not_change_the_next_page_of_the_consent_list(causeway: Causeway) -> None:
     made = [approved(causeway) for _ in range(3)]
     first = asked(causeway, limit=2).body
     causeway.clock.advance(1)
@@ -256,7 +254,7 @@ def test_new_consent_does_not_shift_the_next_page(causeway: Causeway) -> None:
     assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
 
 
-def test_cursor_of_another_client_returns_400(causeway: Causeway) -> None:
+def test_a_cursor_of_another_client_returns_400(causeway: Causeway) -> None:
     for _ in range(2):
         approved(causeway)
     cursor = asked(causeway, limit=1).body["next"]
@@ -281,7 +279,7 @@ def test_cursor_of_another_client_returns_400(causeway: Causeway) -> None:
         lambda cursor: cursor + "\n",
     ],
 )
-def test_forged_cursor_returns_400(causeway: Causeway, alter: Any) -> None:
+def test_a_forged_cursor_returns_400(causeway: Causeway, alter: Any) -> None:
     for _ in range(2):
         approved(causeway)
 
@@ -290,7 +288,7 @@ def test_forged_cursor_returns_400(causeway: Causeway, alter: Any) -> None:
     assert refused_parameter(answer, "after")
 
 
-def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway) -> None:
+def test_a_cursor_remains_valid_after_a_data_key_rotation(causeway: Causeway) -> None:
     made = [approved(causeway) for _ in range(2)]
     first = asked(causeway, limit=1).body
     causeway.hub.keyring.rotate_data_key()
@@ -303,7 +301,7 @@ def test_cursor_stays_valid_after_a_data_key_rotation(causeway: Causeway) -> Non
 # -- filters
 
 
-def test_consent_list_with_a_bank_or_status_filter_returns_only_matching_consents(causeway: Causeway) -> None:
+def test_the_consent_list_with_a_bank_or_status_filter_returns_only_matching_consents(causeway: Causeway) -> None:
     one, two = approved(causeway, 1), approved(causeway, 2)
     ended = causeway.tpp.tokens(1)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
@@ -320,7 +318,7 @@ def test_consent_list_with_a_bank_or_status_filter_returns_only_matching_consent
 
 
 @pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
-def test_consent_list_bic_filter_accepts_8_or_11_characters_and_an_unknown_bank(
+def test_the_bic_filter_of_the_consent_list_accepts_8_or_11_characters_and_an_unknown_bank(
     causeway: Causeway, bic: str, count: int
 ) -> None:
     approved(causeway)
@@ -329,7 +327,7 @@ def test_consent_list_bic_filter_accepts_8_or_11_characters_and_an_unknown_bank(
 
 
 @pytest.mark.parametrize(("examined", "empty"), [(1000, 0), (12, 1), (11, 1), (10, 2)])
-def test_filtered_page_examines_a_limited_number_of_consents(
+def test_a_filtered_page_of_the_consent_list_examines_a_limited_number_of_consents(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, examined: int, empty: int
 ) -> None:
     monkeypatch.setattr(consent_list, "EXAMINED", examined)
@@ -344,7 +342,7 @@ def test_filtered_page_examines_a_limited_number_of_consents(
     assert found[empty + 1 :] in ([], [[]])  # DynamoDB does not say that the row at a query's limit is the last
 
 
-def test_filtered_page_makes_a_second_query_for_the_remaining_consents(causeway: Causeway) -> None:
+def test_a_filtered_page_of_the_consent_list_makes_a_second_query_for_the_remaining_rows(causeway: Causeway) -> None:
     for _ in range(11):
         approved(causeway, 1)
 
@@ -353,7 +351,7 @@ def test_filtered_page_makes_a_second_query_for_the_remaining_consents(causeway:
     assert calls.count("Query") == 2
 
 
-def test_filtered_pages_that_end_at_their_limit_omit_and_repeat_no_consent(causeway: Causeway) -> None:
+def test_filtered_pages_that_reach_the_row_limit_neither_omit_nor_repeat_a_consent(causeway: Causeway) -> None:
     made = [approved(causeway, version) for version in (1, 2, 1, 2, 1)]
 
     found = [ids(page["consents"]) for page in pages(causeway, bic="ALPHGB21", limit=2)]
@@ -362,7 +360,7 @@ def test_filtered_pages_that_end_at_their_limit_omit_and_repeat_no_consent(cause
     assert sorted(chain(*found)) == sorted(made[::2])
 
 
-def test_consent_list_shows_the_current_status_despite_a_stale_index(
+def test_the_consent_list_shows_the_current_status_despite_a_stale_index(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokens, real = causeway.tpp.tokens(1), causeway.hub.store.query
@@ -392,11 +390,13 @@ def test_consent_list_shows_the_current_status_despite_a_stale_index(
         ("page=1", "page"),
     ],
 )
-def test_invalid_parameter_returns_400_with_its_name(causeway: Causeway, query: str, name: str) -> None:
+def test_an_invalid_query_parameter_returns_400_with_the_name_of_the_parameter(
+    causeway: Causeway, query: str, name: str
+) -> None:
     assert refused_parameter(causeway.tpp.call("GET", f"/tpp/consents?{query}"), name)
 
 
-def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
+def test_a_repeated_parameter_returns_400(causeway: Causeway) -> None:
     answer = causeway.tpp.call("GET", "/tpp/consents?limit=1&limit=2")
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -405,7 +405,7 @@ def test_repeated_parameter_returns_400(causeway: Causeway) -> None:
 # -- authentication
 
 
-def test_consent_list_with_a_bearer_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
+def test_the_consent_list_with_a_bearer_token_and_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     causeway.tpp.client_secret = causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 0).secret
 
@@ -413,7 +413,7 @@ def test_consent_list_with_a_bearer_and_without_the_client_secret_returns_401(ca
     assert asked(causeway).status == 200
 
 
-def test_missing_client_assertion_returns_401(causeway: Causeway) -> None:
+def test_a_missing_client_assertion_returns_401(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
 
@@ -423,17 +423,17 @@ def test_missing_client_assertion_returns_401(causeway: Causeway) -> None:
 
 
 @pytest.mark.parametrize("client_id", ["", "unknown"])
-def test_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
+def test_an_unknown_client_returns_401(causeway: Causeway, client_id: str) -> None:
     assert causeway.tpp.call("GET", "/tpp/consents", client_id=client_id).status == 401
 
 
-def test_inactive_client_returns_401(causeway: Causeway) -> None:
+def test_an_inactive_client_returns_401(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert asked(causeway).status == 401
 
 
-def test_invalid_request_id_returns_401(causeway: Causeway) -> None:
+def test_an_invalid_request_id_returns_401(causeway: Causeway) -> None:
     answer = causeway.tpp.call("GET", "/tpp/consents", headers={"x-request-id": "1"})
 
     assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")

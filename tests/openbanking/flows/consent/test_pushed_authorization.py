@@ -39,7 +39,7 @@ def is_error_page(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_UR
 
 
 @VERSIONS
-def test_pushed_request_redirects_to_the_bank(causeway: Causeway, version: int) -> None:
+def test_a_pushed_request_redirects_to_the_bank(causeway: Causeway, version: int) -> None:
     answer = push(causeway, version, state="abc", consent_type="reusable")
 
     assert answer.status == 201
@@ -73,7 +73,7 @@ def test_other_parameters_with_a_request_uri_are_ignored(causeway: Causeway, ver
     assert parse_qs(urlsplit(opened.headers["location"]).query)["state"] == ["abc"]
 
 
-def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(causeway: Causeway) -> None:
+def test_reloading_a_request_uri_repeats_the_redirect_while_the_request_is_open(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     first = open_pushed(causeway, request_uri)
 
@@ -84,7 +84,7 @@ def test_reload_of_a_request_uri_repeats_the_redirect_while_the_request_is_open(
     assert len([*causeway.hub.store.scan("authorizations")]) == 2
 
 
-def test_redirect_contains_a_state_only_if_the_pushed_request_had_a_state(causeway: Causeway) -> None:
+def test_a_redirect_contains_a_state_only_if_the_pushed_request_had_a_state(causeway: Causeway) -> None:
     for state in (None, "abc"):
         location = open_pushed(causeway, pushed(causeway, state=state)).headers["location"]
         saved = causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location))
@@ -93,7 +93,7 @@ def test_redirect_contains_a_state_only_if_the_pushed_request_had_a_state(causew
         assert query["iss"] == ["http://127.0.0.1:8000"]
 
 
-def test_request_uri_expires_after_60_seconds(causeway: Causeway) -> None:
+def test_a_request_uri_expires_after_60_seconds(causeway: Causeway) -> None:
     early, late = pushed(causeway), pushed(causeway)
 
     causeway.clock.advance(59)
@@ -102,7 +102,7 @@ def test_request_uri_expires_after_60_seconds(causeway: Causeway) -> None:
     assert is_error_page(open_pushed(causeway, late))
 
 
-def test_request_uri_after_consent_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_request_uri_after_consent_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     location = open_pushed(causeway, request_uri).headers["location"]
     assert causeway.banks[2].call("/consent", causeway.banks[2].consent_body(location)).status == 200
@@ -112,7 +112,7 @@ def test_request_uri_after_consent_returns_an_error_page(causeway: Causeway) -> 
     assert is_error_page(open_pushed(causeway, request_uri))
 
 
-def test_request_uri_of_an_expired_request_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_request_uri_of_an_expired_request_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     open_pushed(causeway, request_uri)
 
@@ -120,7 +120,7 @@ def test_request_uri_of_an_expired_request_returns_an_error_page(causeway: Cause
     assert is_error_page(open_pushed(causeway, request_uri))
 
 
-def test_request_uri_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_request_uri_of_another_client_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     other = causeway.hub.openbanking.clients.create(owner="b@example.com", title="Other").client
 
@@ -128,30 +128,30 @@ def test_request_uri_of_another_client_returns_an_error_page(causeway: Causeway)
 
 
 @pytest.mark.parametrize("end", ["", "x", "x.y", "a" * 22 + "." + "b" * 43])
-def test_forged_request_uri_returns_an_error_page(causeway: Causeway, end: str) -> None:
+def test_a_forged_request_uri_returns_an_error_page(causeway: Causeway, end: str) -> None:
     assert is_error_page(open_pushed(causeway, f"urn:ietf:params:oauth:request_uri:{end}"))
 
 
-def test_request_uri_with_a_wrong_secret_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_request_uri_with_a_wrong_secret_part_returns_an_error_page(causeway: Causeway) -> None:
     assert is_error_page(open_pushed(causeway, pushed(causeway)[:-1] + "~"))
     assert is_error_page(open_pushed(causeway, pushed(causeway)[:-10] + "A" * 10))
 
 
-def test_request_uri_with_a_removed_callback_url_returns_an_error_page(causeway: Causeway) -> None:
+def test_a_request_uri_with_a_removed_callback_url_returns_an_error_page(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=["https://new.example.com/callback"])
 
     assert is_error_page(open_pushed(causeway, request_uri))
 
 
-def test_request_uri_of_an_inactive_client_returns_400(causeway: Causeway) -> None:
+def test_a_request_uri_of_an_inactive_client_returns_400(causeway: Causeway) -> None:
     request_uri = pushed(causeway)
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
 
     assert open_pushed(causeway, request_uri).status == 400
 
 
-def test_head_request_for_a_request_uri_opens_no_authorization(causeway: Causeway) -> None:
+def test_a_head_request_for_a_request_uri_opens_no_authorization(causeway: Causeway) -> None:
     query = urlencode({"client_id": causeway.tpp.client_id, "request_uri": pushed(causeway)})
 
     answer = causeway.call("HEAD", f"/oauth/authorize?{query}")
@@ -181,7 +181,7 @@ def test_head_request_for_a_request_uri_opens_no_authorization(causeway: Causewa
     ],
     ids=str,
 )
-def test_invalid_pushed_request_returns_400_and_stores_nothing(
+def test_an_invalid_pushed_request_returns_400_and_stores_nothing(
     causeway: Causeway, members: dict[str, Any], error: str
 ) -> None:
     answer = push(causeway, **members)
@@ -190,7 +190,7 @@ def test_invalid_pushed_request_returns_400_and_stores_nothing(
     assert [*causeway.hub.store.scan("authorizations")] == []
 
 
-def test_pushed_request_accepts_a_form_body_only(causeway: Causeway) -> None:
+def test_a_pushed_request_must_have_a_form_encoded_body(causeway: Causeway) -> None:
     members = {"response_type": "code", "bic": causeway.banks[2].bic, "scope": "accounts", "unknown": "is ignored"}
 
     assert causeway.tpp.call("POST", "/oauth/par", form=members).status == 201
@@ -205,7 +205,7 @@ def test_pushed_request_accepts_a_form_body_only(causeway: Causeway) -> None:
     assert without_type.status == 400
 
 
-def test_pushed_request_requires_client_authentication(causeway: Causeway) -> None:
+def test_a_pushed_request_requires_client_authentication(causeway: Causeway) -> None:
     secret = causeway.hub.openbanking.clients.rotate_secret(causeway.tpp.client_id, 0).secret
 
     assert (push(causeway).status, push(causeway).body["error"]) == (401, "invalid_client")
@@ -213,7 +213,7 @@ def test_pushed_request_requires_client_authentication(causeway: Causeway) -> No
     assert push(causeway).status == 201
 
 
-def test_client_that_must_push_its_requests_cannot_authorize_directly(causeway: Causeway) -> None:
+def test_a_client_that_must_push_authorization_requests_cannot_send_a_direct_request(causeway: Causeway) -> None:
     causeway.hub.openbanking.clients.update(
         causeway.tpp.client_id, security={"require_pushed_authorization_requests": True}
     )
@@ -236,7 +236,7 @@ def test_client_that_must_push_its_requests_cannot_authorize_directly(causeway: 
 # -- the key of the code (RFC 9449 §10)
 
 
-def test_dpop_proof_binds_the_code_to_its_key(causeway: Causeway) -> None:
+def test_a_dpop_proof_in_a_pushed_request_binds_the_code_to_the_key_of_the_proof(causeway: Causeway) -> None:
     holder, thief = KeyHolder(), KeyHolder()
     secure(causeway, holder)
     code = holder.code(causeway, proof=holder.proof(causeway, path="/oauth/par"))
@@ -247,7 +247,7 @@ def test_dpop_proof_binds_the_code_to_its_key(causeway: Causeway) -> None:
     assert holder.redeem(causeway, code).status == 200
 
 
-def test_dpop_jkt_binds_the_code_to_its_key(causeway: Causeway) -> None:
+def test_the_parameter_dpop_jkt_binds_the_code_to_the_key_with_this_thumbprint(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
     code = holder.code(causeway, dpop_jkt=holder.thumbprint)
@@ -256,7 +256,7 @@ def test_dpop_jkt_binds_the_code_to_its_key(causeway: Causeway) -> None:
     assert holder.redeem(causeway, code).status == 200
 
 
-def test_proof_with_another_dpop_jkt_returns_400(causeway: Causeway) -> None:
+def test_a_dpop_proof_whose_key_does_not_match_dpop_jkt_returns_400(causeway: Causeway) -> None:
     holder = KeyHolder()
     secure(causeway, holder)
 
@@ -266,7 +266,7 @@ def test_proof_with_another_dpop_jkt_returns_400(causeway: Causeway) -> None:
     assert answer.body["title"] == refusals.DPOP_JKT_OTHER().message
 
 
-def test_reload_with_another_dpop_jkt_redirects_with_an_error(causeway: Causeway) -> None:
+def test_reloading_a_request_with_another_dpop_jkt_redirects_with_an_error(causeway: Causeway) -> None:
     query = {
         "response_type": "code",
         "client_id": causeway.tpp.client_id,

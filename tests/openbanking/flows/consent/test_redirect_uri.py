@@ -62,7 +62,9 @@ def redeem(causeway: Causeway, code: str, **more: Any) -> Answer:
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_code_of_a_request_with_redirect_uri_requires_the_same_redirect_uri(causeway: Causeway, start: Start) -> None:
+def test_a_code_of_a_request_with_a_redirect_uri_requires_the_same_redirect_uri(
+    causeway: Causeway, start: Start
+) -> None:
     code = code_of(causeway, start(causeway, NAMED))
 
     without = redeem(causeway, code)
@@ -73,18 +75,20 @@ def test_code_of_a_request_with_redirect_uri_requires_the_same_redirect_uri(caus
 
 
 @pytest.mark.parametrize("start", [*STANDARD, start_by_client])
-def test_code_of_a_request_without_redirect_uri_can_be_redeemed_without_redirect_uri(
+def test_a_code_of_a_request_without_a_redirect_uri_can_be_exchanged_without_a_redirect_uri(
     causeway: Causeway, start: Start
 ) -> None:
     assert redeem(causeway, code_of(causeway, start(causeway, UNNAMED))).status == 200
 
 
-def test_code_of_tpp_authorize_needs_no_redirect_uri(causeway: Causeway) -> None:
+def test_a_code_of_tpp_authorize_can_be_exchanged_without_a_redirect_uri(causeway: Causeway) -> None:
     assert redeem(causeway, code_of(causeway, start_by_client(causeway, NAMED))).status == 200
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_code_stored_by_an_earlier_release_needs_no_redirect_uri(causeway: Causeway, start: Start) -> None:
+def test_a_code_stored_by_an_earlier_release_can_be_exchanged_without_a_redirect_uri(
+    causeway: Causeway, start: Start
+) -> None:
     code = code_of(causeway, start(causeway, NAMED))
     (grant,) = [item for item in causeway.hub.store.scan("consents") if item["part"] == "grant"]
     causeway.hub.store.put("consents", {name: grant[name] for name in grant if name != "names_redirect_uri"})
@@ -93,7 +97,9 @@ def test_code_stored_by_an_earlier_release_needs_no_redirect_uri(causeway: Cause
 
 
 @pytest.mark.parametrize("start", STANDARD)
-def test_authorization_request_stored_by_an_earlier_release_can_be_completed(causeway: Causeway, start: Start) -> None:
+def test_an_authorization_request_stored_by_an_earlier_release_can_be_completed(
+    causeway: Causeway, start: Start
+) -> None:
     url = start(causeway, NAMED)
     for item in [*causeway.hub.store.scan("authorizations")]:
         request = {name: value for name, value in item.get("request", {}).items() if name != "names_redirect_uri"}

@@ -50,7 +50,9 @@ def unknown(consent_id: str | None) -> dict[str, Any]:
 
 @VERSIONS
 @pytest.mark.parametrize("by", ["token", "id"])
-def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, version: int, by: str) -> None:
+def test_a_bank_can_query_the_status_of_a_consent_by_token_or_by_consent_id(
+    causeway: Causeway, version: int, by: str
+) -> None:
     token, consent_id = approved(causeway, version)
 
     found = told(causeway, version, [token]) if by == "token" else told(causeway, version, None, [consent_id])
@@ -68,7 +70,9 @@ def test_bank_gets_the_status_of_a_consent_by_token_or_id(causeway: Causeway, ve
 
 
 @VERSIONS
-def test_status_of_a_revoked_consent_shows_who_revoked_the_consent_and_when(causeway: Causeway, version: int) -> None:
+def test_the_status_of_a_revoked_consent_shows_who_revoked_the_consent_and_when(
+    causeway: Causeway, version: int
+) -> None:
     by_tpp, by_bank, by_operator = (causeway.psu.approve(version) for _ in range(3))
     bearer = causeway.tpp.call("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
     causeway.clock.advance(60)
@@ -89,7 +93,7 @@ def test_status_of_a_revoked_consent_shows_who_revoked_the_consent_and_when(caus
 
 
 @VERSIONS
-def test_expiry_changes_the_status_of_an_authorised_consent_but_not_of_a_spent_consent(
+def test_expiry_changes_the_status_of_an_authorised_consent_but_not_of_a_used_consent(
     causeway: Causeway, version: int
 ) -> None:
     token, _ = approved(causeway, version)
@@ -136,7 +140,7 @@ def test_consents_of_other_banks_and_nonexistent_consents_have_the_status_unknow
 
 
 @VERSIONS
-def test_responses_never_echo_a_token_or_secret(causeway: Causeway, version: int) -> None:
+def test_responses_to_status_queries_contain_no_token_or_secret(causeway: Causeway, version: int) -> None:
     token, consent_id = approved(causeway, version)
     sent = [token, f"{consent_id}.{SECRET}", f"hunter2.{SECRET}", "hunter2-hunter2"]
 
@@ -152,7 +156,9 @@ def test_responses_never_echo_a_token_or_secret(causeway: Causeway, version: int
 
 
 @VERSIONS
-def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(causeway: Causeway, version: int) -> None:
+def test_a_status_response_lists_tokens_before_ids_in_request_order_with_duplicates(
+    causeway: Causeway, version: int
+) -> None:
     (first, first_id), (second, second_id) = approved(causeway, version), approved(causeway, version)
 
     found = told(causeway, version, [second, "nonsense", first, second], [first_id, "0", second_id, first_id])
@@ -168,7 +174,7 @@ def test_response_lists_tokens_before_ids_in_request_order_with_duplicates(cause
 
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(100, 0), (0, 100), (60, 40)])
-def test_status_query_of_100_consents_takes_one_read(
+def test_a_status_query_for_100_consents_makes_one_storage_read(
     causeway: Causeway, version: int, tokens: int, consent_ids: int
 ) -> None:
     token, consent_id = approved(causeway, version)
@@ -187,7 +193,7 @@ def test_status_query_of_100_consents_takes_one_read(
 
 @VERSIONS
 @pytest.mark.parametrize(("tokens", "consent_ids"), [(101, 0), (0, 101), (60, 41), (0, 0)])
-def test_empty_list_and_more_than_100_entries_return_400(
+def test_a_status_query_with_an_empty_list_or_with_more_than_100_entries_returns_400(
     causeway: Causeway, version: int, tokens: int, consent_ids: int
 ) -> None:
     answer = ask(causeway, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
@@ -196,7 +202,7 @@ def test_empty_list_and_more_than_100_entries_return_400(
 
 
 @VERSIONS
-def test_query_with_only_malformed_tokens_returns_unknown_without_a_storage_read(
+def test_a_status_query_with_only_malformed_tokens_returns_unknown_without_a_storage_read(
     causeway: Causeway, version: int
 ) -> None:
     causeway.hub.openbanking.banks.find(causeway.banks[version].bic)
@@ -208,7 +214,7 @@ def test_query_with_only_malformed_tokens_returns_unknown_without_a_storage_read
 
 
 @VERSIONS
-def test_null_list_counts_as_missing(causeway: Causeway, version: int) -> None:
+def test_a_list_with_the_value_null_is_treated_as_missing(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
 
     answer = causeway.banks[version].call("/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
@@ -234,7 +240,7 @@ WRONG: dict[str, Any] = {
 @VERSIONS
 @pytest.mark.parametrize("which", [TOKENS, CONSENT_IDS], ids=["tokens", "ids"])
 @pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
-def test_list_with_an_invalid_value_returns_400(
+def test_a_status_query_with_an_invalid_value_in_a_list_returns_400(
     causeway: Causeway, version: int, which: dict[int, str], value: Any
 ) -> None:
     _, consent_id = approved(causeway, version)
@@ -246,12 +252,14 @@ def test_list_with_an_invalid_value_returns_400(
 
 @VERSIONS
 @pytest.mark.parametrize("value", ["a.b", "a~b", "a b", "é", "x" * 65, "a\n"])
-def test_malformed_consent_id_returns_400(causeway: Causeway, version: int, value: str) -> None:
+def test_a_malformed_consent_id_returns_400(causeway: Causeway, version: int, value: str) -> None:
     assert error_code(ask(causeway, version, None, [value]), version) == FIELD[version]
 
 
 @VERSIONS
-def test_unknown_members_and_member_names_of_the_other_version_return_400(causeway: Causeway, version: int) -> None:
+def test_a_status_query_with_unknown_members_or_names_of_another_version_returns_400(
+    causeway: Causeway, version: int
+) -> None:
     other = TOKENS[3 - version]
     expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
 
@@ -264,7 +272,7 @@ def test_unknown_members_and_member_names_of_the_other_version_return_400(causew
 
 
 @VERSIONS
-def test_retried_status_query_returns_the_current_status_and_stores_nothing(causeway: Causeway, version: int) -> None:
+def test_a_retried_status_query_returns_the_current_status_and_stores_nothing(causeway: Causeway, version: int) -> None:
     token, consent_id = approved(causeway, version)
     request_id, stored = str(uuid.uuid4()), len([*causeway.hub.store.scan("idempotency")])
 
@@ -285,7 +293,7 @@ def test_retried_status_query_returns_the_current_status_and_stores_nothing(caus
 
 
 @VERSIONS
-def test_status_query_runs_its_checks_in_the_order_of_other_bank_calls(causeway: Causeway, version: int) -> None:
+def test_a_status_query_is_checked_in_the_same_order_as_other_bank_calls(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
     body = {TOKENS[version]: [token]}
     other = causeway.banks[3 - version]
@@ -314,7 +322,7 @@ def test_status_query_runs_its_checks_in_the_order_of_other_bank_calls(causeway:
 
 
 @VERSIONS
-def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> None:
+def test_a_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> None:
     answer = causeway.banks[version].call("/consents/status", raw=b"{")
 
     assert answer.status == 400
@@ -322,7 +330,7 @@ def test_body_that_is_not_json_returns_400(causeway: Causeway, version: int) -> 
 
 
 @VERSIONS
-def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
+def test_an_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
     token, _ = approved(causeway, version)
     bic, banks = causeway.banks[version].bic, causeway.hub.openbanking.banks
 
@@ -333,7 +341,7 @@ def test_inactive_bank_returns_401(causeway: Causeway, version: int) -> None:
     assert error_code(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
 
 
-def test_version_2_status_response_has_camel_case_member_names(causeway: Causeway) -> None:
+def test_a_version_2_status_response_has_camel_case_member_names(causeway: Causeway) -> None:
     token, _ = approved(causeway, 2)
 
     (entry,) = jsontext.loads(ask(causeway, 2, [token]).text)["consents"]

@@ -13,7 +13,7 @@ from tests.openbanking.kit import VERSIONS, basic
 
 
 @VERSIONS
-def test_a_code_is_exchanged_for_a_pair_of_tokens(causeway: Causeway, version: int) -> None:
+def test_a_code_is_exchanged_for_an_access_token_and_a_refresh_token(causeway: Causeway, version: int) -> None:
     body = causeway.tpp.tokens(version)
 
     assert body["token_type"] == "Bearer"
@@ -32,7 +32,7 @@ def test_a_code_is_exchanged_for_a_pair_of_tokens(causeway: Causeway, version: i
 
 
 @VERSIONS
-def test_token_endpoint_accepts_a_form_with_unknown_parameters(causeway: Causeway, version: int) -> None:
+def test_the_token_endpoint_accepts_a_form_with_unknown_parameters(causeway: Causeway, version: int) -> None:
     code = causeway.psu.approve(version).query["code"]
     form = {
         "grant_type": "authorization_code",
@@ -48,7 +48,7 @@ def test_token_endpoint_accepts_a_form_with_unknown_parameters(causeway: Causewa
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) -> None:
+def test_an_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) -> None:
     answer = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": "x", "something_else": "y"})
 
     assert answer.status == 400
@@ -57,7 +57,9 @@ def test_unknown_member_of_a_json_token_request_returns_400(causeway: Causeway) 
 
 
 @VERSIONS
-def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(causeway: Causeway, version: int) -> None:
+def test_a_second_use_of_a_code_revokes_the_tokens_of_the_code_and_notifies_the_bank(
+    causeway: Causeway, version: int
+) -> None:
     code = causeway.psu.approve(version).query["code"]
     first = causeway.tpp.call("POST", "/tpp/token", {"code": code}).body
     causeway.queued()
@@ -71,7 +73,7 @@ def test_second_use_of_a_code_revokes_its_tokens_and_notifies_the_bank(causeway:
     assert len(causeway.queued()) == 1
 
 
-def test_second_use_of_an_expired_code_still_ends_the_consent(causeway: Causeway) -> None:
+def test_a_second_use_of_an_expired_code_still_ends_the_consent(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
     first = causeway.tpp.call("POST", "/tpp/token", {"code": code}).body
     causeway.clock.advance(seconds=3000)
@@ -81,7 +83,7 @@ def test_second_use_of_an_expired_code_still_ends_the_consent(causeway: Causeway
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=first["access_token"]).status == 401
 
 
-def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
+def test_a_code_expires_after_10_minutes(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
     causeway.clock.advance(seconds=600)
 
@@ -99,7 +101,7 @@ def test_code_expires_after_10_minutes(causeway: Causeway) -> None:
         {"code_verifier": "too short"},
     ],
 )
-def test_wrong_redirect_uri_or_verifier_returns_400_and_does_not_invalidate_the_code(
+def test_a_wrong_redirect_uri_or_verifier_returns_400_and_does_not_invalidate_the_code(
     causeway: Causeway, wrong: dict[str, str | None]
 ) -> None:
     verifier = "v" * 64
@@ -115,14 +117,14 @@ def test_wrong_redirect_uri_or_verifier_returns_400_and_does_not_invalidate_the_
     assert accepted.status == 200
 
 
-def test_verifier_without_a_challenge_returns_400_and_does_not_invalidate_the_code(causeway: Causeway) -> None:
+def test_a_verifier_without_a_challenge_returns_400_and_does_not_invalidate_the_code(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
 
     assert causeway.tpp.call("POST", "/tpp/token", {"code": code, "code_verifier": "v" * 43}).status == 400
     assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
-def test_code_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
+def test_a_code_of_another_client_returns_400_and_remains_valid(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -132,7 +134,7 @@ def test_code_of_another_client_returns_400_and_stays_valid(causeway: Causeway) 
     assert causeway.tpp.call("POST", "/tpp/token", {"code": code}).status == 200
 
 
-def test_refresh_token_of_another_client_returns_400_and_stays_valid(causeway: Causeway) -> None:
+def test_a_refresh_token_of_another_client_returns_400_and_remains_valid(causeway: Causeway) -> None:
     refresh = {"refresh_token": causeway.tpp.tokens(1)["refresh_token"]}
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -156,7 +158,7 @@ def test_a_refresh_returns_a_new_refresh_token(causeway: Causeway, version: int)
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=second.body["access_token"]).status == 200
 
 
-def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Causeway) -> None:
+def test_a_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Causeway) -> None:
     first = causeway.tpp.tokens(1)
     lost = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     causeway.clock.advance(seconds=59)
@@ -168,7 +170,7 @@ def test_repeated_refresh_within_a_minute_returns_the_same_tokens(causeway: Caus
     assert again["expires_in"] == 3541
 
 
-def test_use_of_a_refresh_token_after_the_use_of_its_successor_ends_the_consent(causeway: Causeway) -> None:
+def test_using_a_refresh_token_after_its_successor_was_used_ends_the_consent(causeway: Causeway) -> None:
     first = causeway.tpp.tokens(1)
     second = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).body
     third = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": second["refresh_token"]}).body
@@ -213,7 +215,7 @@ def test_tokens_expire_with_their_consent(causeway: Causeway) -> None:
     assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 400
 
 
-def test_access_token_expires_after_an_hour(causeway: Causeway) -> None:
+def test_an_access_token_expires_after_an_hour(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.clock.advance(seconds=3599)
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
@@ -229,7 +231,7 @@ def test_access_token_expires_after_an_hour(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_redemption_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
+def test_a_code_exchange_with_a_lost_storage_response_returns_the_tokens(causeway: Causeway, version: int) -> None:
     code = causeway.psu.approve(version).query["code"]
 
     with causeway.answer_lost("transact", applied=True):
@@ -241,7 +243,7 @@ def test_redemption_with_a_lost_storage_response_returns_its_tokens(causeway: Ca
 
 
 @VERSIONS
-def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
+def test_a_code_exchange_that_was_not_stored_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
     code = causeway.psu.approve(version).query["code"]
 
     with causeway.answer_lost("transact", applied=False):
@@ -254,7 +256,7 @@ def test_redemption_that_was_not_written_returns_500_and_can_be_repeated(causewa
 
 
 @VERSIONS
-def test_refresh_with_a_lost_storage_response_returns_its_tokens(causeway: Causeway, version: int) -> None:
+def test_a_refresh_with_a_lost_storage_response_returns_the_new_tokens(causeway: Causeway, version: int) -> None:
     first = causeway.tpp.tokens(version)
 
     with causeway.answer_lost("transact", applied=True):
@@ -267,7 +269,7 @@ def test_refresh_with_a_lost_storage_response_returns_its_tokens(causeway: Cause
 
 
 @VERSIONS
-def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
+def test_a_refresh_that_was_not_stored_returns_500_and_can_be_repeated(causeway: Causeway, version: int) -> None:
     first = causeway.tpp.tokens(version)
 
     with causeway.answer_lost("transact", applied=False):
@@ -278,7 +280,7 @@ def test_refresh_that_was_not_written_returns_500_and_can_be_repeated(causeway: 
     assert causeway.tpp.call("POST", "/tpp/token", {"refresh_token": first["refresh_token"]}).status == 200
 
 
-def test_two_concurrent_redemptions_of_a_code_revoke_its_tokens(causeway: Causeway) -> None:
+def test_two_concurrent_exchanges_of_a_code_revoke_the_tokens_of_the_code(causeway: Causeway) -> None:
     code, done = causeway.psu.approve(1).query["code"], []
 
     with causeway.meanwhile("transact", lambda: done.append(causeway.tpp.call("POST", "/tpp/token", {"code": code}))):
@@ -299,7 +301,7 @@ def test_two_concurrent_refreshes_return_the_same_tokens(causeway: Causeway) -> 
     assert late.body == done[0].body
 
 
-def test_code_redemption_during_a_revocation_returns_expired_and_logs_no_misuse(
+def test_a_code_exchange_during_a_revocation_returns_the_error_expired_and_logs_no_misuse(
     causeway: Causeway, lines: Lines
 ) -> None:
     consented = causeway.psu.approve(1)
@@ -313,7 +315,7 @@ def test_code_redemption_during_a_revocation_returns_expired_and_logs_no_misuse(
     assert "misused_token" not in lines.text
 
 
-def test_refresh_during_a_revocation_returns_400(causeway: Causeway) -> None:
+def test_a_refresh_during_a_revocation_returns_400(causeway: Causeway) -> None:
     first = causeway.tpp.tokens(1)
 
     def revoke() -> None:
@@ -381,7 +383,7 @@ def test_errors_in_a_body_are_returned_to_authenticated_clients_only(
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize("fault", ["a member twice", "70 kB", "no text"])
-def test_unreadable_token_request_with_client_credentials_returns_400(
+def test_an_unreadable_token_request_with_client_credentials_returns_400(
     causeway: Causeway, path: str, fault: str
 ) -> None:
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
@@ -398,7 +400,7 @@ def test_unreadable_token_request_with_client_credentials_returns_400(
     assert "www-authenticate" not in answer.headers
 
 
-def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: Causeway) -> None:
+def test_the_token_endpoint_permits_repetition_only_of_the_parameter_resource(causeway: Causeway) -> None:
     code = causeway.psu.approve(1).query["code"]
     form = [("grant_type", "authorization_code"), ("code", code), ("client_id", causeway.tpp.client_id)]
     resources = [("resource", "https://one.example"), ("resource", "https://two.example")]
@@ -413,7 +415,7 @@ def test_token_endpoint_accepts_only_resource_as_a_repeated_parameter(causeway: 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
 @pytest.mark.parametrize(("body", "content_type"), BAD_BODIES.values(), ids=BAD_BODIES)
-def test_invalid_body_of_a_known_client_returns_400(
+def test_an_invalid_body_of_a_known_client_returns_400(
     causeway: Causeway, path: str, body: bytes, content_type: str
 ) -> None:
     answer = causeway.call("POST", path, body, {"content-type": content_type, "x-api-key": causeway.tpp.client_id})
@@ -424,14 +426,14 @@ def test_invalid_body_of_a_known_client_returns_400(
 
 
 @pytest.mark.parametrize("name", ["a\x00b", "\r\n", "x" * 65, "Ω" * 64])
-def test_malformed_client_id_returns_401_invalid_client(causeway: Causeway, name: str) -> None:
+def test_a_malformed_client_id_returns_401_with_the_error_invalid_client(causeway: Causeway, name: str) -> None:
     answer = causeway.tpp.call("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
 
     assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
 @pytest.mark.parametrize("path", ["/tpp/token", "/tpp/token/revoke"])
-def test_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway, path: str) -> None:
+def test_an_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway, path: str) -> None:
     body, headers = {"code" if path == "/tpp/token" else "token": "x"}, {"x-request-id": "1"}
 
     known = causeway.tpp.call("POST", path, body, headers=headers)
@@ -441,7 +443,7 @@ def test_invalid_request_id_is_reported_to_known_clients_only(causeway: Causeway
     assert (unknown.status, unknown.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_token_request_without_the_client_secret_returns_401(causeway: Causeway) -> None:
+def test_a_token_request_without_the_client_secret_returns_401(causeway: Causeway) -> None:
     made = causeway.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
     causeway.tpp.client, causeway.tpp.client_secret = made.client, made.secret
     code = causeway.psu.approve(1).query["code"]
@@ -465,7 +467,7 @@ def test_token_request_without_the_client_secret_returns_401(causeway: Causeway)
     assert right.status == 200
 
 
-def test_two_different_client_ids_return_401_invalid_client(causeway: Causeway) -> None:
+def test_a_request_with_two_different_client_ids_returns_401_with_the_error_invalid_client(causeway: Causeway) -> None:
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
     by_body = causeway.tpp.call("POST", "/tpp/token", {"code": "x", "client_id": other.client_id})
@@ -477,7 +479,7 @@ def test_two_different_client_ids_return_401_invalid_client(causeway: Causeway) 
         assert (answer.status, answer.body["error"]) == (401, "invalid_client")
 
 
-def test_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
+def test_a_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
     answer = causeway.tpp.call("POST", "/tpp/token", {"code": "x"}, client_id="")
 
     assert answer.status == 401
@@ -500,7 +502,9 @@ def test_token_request_without_a_client_returns_401(causeway: Causeway) -> None:
         ([], "invalid_request"),
     ],
 )
-def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causeway, body: object, error: str) -> None:
+def test_an_invalid_token_request_returns_400_with_the_matching_oauth_error(
+    causeway: Causeway, body: object, error: str
+) -> None:
     answer = causeway.tpp.call("POST", "/tpp/token", body)
 
     assert answer.status == 400
@@ -513,7 +517,9 @@ def test_invalid_token_request_returns_400_with_its_oauth_error(causeway: Causew
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_revocation_of_an_access_or_refresh_token_ends_the_consent_immediately(causeway: Causeway, which: str) -> None:
+def test_a_revocation_of_an_access_or_refresh_token_ends_the_consent_immediately(
+    causeway: Causeway, which: str
+) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.queued()
 
@@ -538,7 +544,9 @@ def test_revoking_an_unknown_token_or_a_token_of_another_client_changes_nothing(
 
 
 @VERSIONS
-def test_revocation_by_the_bank_ends_a_consent_and_its_retry_succeeds(causeway: Causeway, version: int) -> None:
+def test_a_revocation_by_the_bank_ends_a_consent_and_a_retry_of_the_revocation_succeeds(
+    causeway: Causeway, version: int
+) -> None:
     consented = causeway.psu.approve(version)
     tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
     causeway.queued()
@@ -561,7 +569,7 @@ def test_a_call_of_a_deactivated_client_immediately_returns_401(causeway: Causew
     assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
 
 
-def test_consent_query_returns_the_consent_of_the_bearer(causeway: Causeway) -> None:
+def test_a_consent_query_returns_the_consent_of_the_bearer_token(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(2)
 
     body = causeway.tpp.call("GET", "/tpp/consent", bearer=tokens["access_token"]).body

@@ -32,7 +32,7 @@ def withheld(lines: Lines) -> list[int]:
 
 
 @VERSIONS
-def test_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, version: int, lines: Lines) -> None:
+def test_an_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, version: int, lines: Lines) -> None:
     one, other = BASE[version] | {"iban": IBAN}, BASE[version] | {"iban": OTHER_IBAN}
 
     assert listed(relay, version, [other, one, other], ibans=[IBAN]) == [one]
@@ -43,7 +43,7 @@ def test_account_with_an_unapproved_iban_is_withheld_and_logged(relay: Relay, ve
 
 @VERSIONS
 @pytest.mark.parametrize("shown", ["gb33bukb20201555555555", "GB33 BUKB 2020 1555 5555 55"])
-def test_account_with_an_approved_iban_in_lower_case_or_with_spaces_is_listed(
+def test_an_account_with_an_approved_iban_in_lower_case_or_with_spaces_is_listed(
     relay: Relay, version: int, shown: str
 ) -> None:
     account = BASE[version] | {"iban": shown}
@@ -53,7 +53,7 @@ def test_account_with_an_approved_iban_in_lower_case_or_with_spaces_is_listed(
 
 @VERSIONS
 @pytest.mark.parametrize(("shown", "approved"), [(77, "77"), ("77", 77), (77, 77), ("a-1", "a-1")])
-def test_account_with_an_approved_id_is_listed(relay: Relay, version: int, shown: Any, approved: Any) -> None:
+def test_an_account_with_an_approved_id_is_listed(relay: Relay, version: int, shown: Any, approved: Any) -> None:
     if version == 1 and shown == "a-1":
         shown = approved = "0077"
     account, other = BASE[version] | {ID[version]: shown}, BASE[version] | {ID[version]: 78}
@@ -77,7 +77,7 @@ NUMBERS: list[tuple[Json, bool]] = [
 @VERSIONS
 @pytest.mark.parametrize(("shown", "covered"), NUMBERS)
 @pytest.mark.parametrize("approved", ["31926819 040004", "04000431926819"])
-def test_account_with_an_approved_number_is_listed(
+def test_an_account_with_an_approved_number_is_listed(
     relay: Relay, version: int, shown: Json, covered: bool, approved: str
 ) -> None:
     found = listed(relay, version, [BASE[version] | shown], account_numbers=[approved])
@@ -86,14 +86,14 @@ def test_account_with_an_approved_number_is_listed(
 
 
 @VERSIONS
-def test_account_with_one_approved_identifier_is_listed(relay: Relay, version: int) -> None:
+def test_an_account_with_at_least_one_approved_identifier_is_listed(relay: Relay, version: int) -> None:
     account = BASE[version] | {"iban": OTHER_IBAN, ID[version]: 77}
 
     assert listed(relay, version, [account], ibans=[IBAN], account_ids=["77"])
     assert not listed(relay, version, [account], ibans=[IBAN], account_ids=["78"])
 
 
-def test_account_without_any_identifier_of_the_approved_kinds_is_listed(relay: Relay) -> None:
+def test_an_account_without_any_identifier_of_the_approved_kinds_is_listed(relay: Relay) -> None:
     card = {"resource_id": "c1", "currency": "EUR", "name": "Card"}
     no_ibans: tuple[Any, ...] = (None, "", [], 7)
     odd: list[dict[str, Any]] = [{**card, "iban": iban} for iban in no_ibans]
@@ -104,11 +104,11 @@ def test_account_without_any_identifier_of_the_approved_kinds_is_listed(relay: R
     assert listed(relay, 1, [BASE[1] | {"iban": OTHER_IBAN}], account_numbers=["31926819"])
 
 
-def test_unapproved_account_in_camel_case_is_withheld(relay: Relay) -> None:
+def test_an_unapproved_account_in_camel_case_is_withheld(relay: Relay) -> None:
     accounts = [{"resourceId": 77, "currency": "EUR"}, {"resourceId": 78, "currency": "EUR"}]
 
     assert listed(relay, 2, accounts, account_ids=[78]) == [{"resource_id": "78", "currency": "EUR"}]
 
 
-def test_version_1_account_whose_id_has_a_decimal_point_is_withheld(relay: Relay) -> None:
+def test_a_version_1_account_whose_id_has_a_decimal_point_is_withheld(relay: Relay) -> None:
     assert listed(relay, 1, [BASE[1] | {"id": Number("77.5")}], account_ids=["77"]) == []

@@ -30,7 +30,9 @@ ONE_TIME = "one_time"
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (2, "single"), (1, "bulk"), (2, "direct")])
-def test_deferred_payment_is_stored_like_an_immediate_payment(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_deferred_payment_creates_the_same_records_as_an_immediate_payment(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(causeway, version, kind, deferred=True)
     assert pisp.pay_at_once().status == 200
     pisp.bank_answers(payment_answer(version, "P-2"))
@@ -46,7 +48,7 @@ def test_deferred_payment_is_stored_like_an_immediate_payment(causeway: Causeway
     assert pisp.report(4, "P-2").status == 200
 
 
-def test_status_report_on_a_deferred_payment_records_an_event(causeway: Causeway) -> None:
+def test_a_status_report_on_a_deferred_payment_records_an_event(causeway: Causeway) -> None:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, 1, "direct", deferred=True)
     pisp.attempt(pisp.order())
@@ -57,7 +59,9 @@ def test_status_report_on_a_deferred_payment_records_an_event(causeway: Causeway
 
 
 @VERSIONS
-def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(causeway: Causeway, version: int) -> None:
+def test_an_early_status_report_on_a_deferred_payment_is_applied_and_records_an_event(
+    causeway: Causeway, version: int
+) -> None:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, version, "direct", deferred=True)
     request_id = pisp.order()
@@ -71,7 +75,7 @@ def test_early_report_on_a_deferred_payment_is_applied_and_records_an_event(caus
     assert [each.topic for each in causeway.recorded("event")] == ["payment.status_changed"]
 
 
-def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(causeway: Causeway) -> None:
+def test_a_deferred_bulk_order_of_1000_payments_is_stored_in_parts(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, "bulk", deferred=True)
     item = order(causeway, 2, "bulk")["payments"][0]
     item |= {"instructed_amount": {"amount": "0.10", "currency": "EUR"}, "creditor_name": "ö" * 70}
@@ -86,7 +90,7 @@ def test_deferred_bulk_order_of_1000_payments_is_stored_in_parts(causeway: Cause
     assert pisp.bank.received[0].body.count(b'"amount":"0.10"') == 1000
 
 
-def test_bearer_of_a_spent_consent_can_fetch_the_outcome_of_its_payment(causeway: Causeway) -> None:
+def test_the_bearer_token_of_a_used_one_time_consent_can_fetch_the_outcome_of_its_payment(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     assert (pisp.consent_status(), pisp.pay().status) == ("spent", 401)
@@ -99,7 +103,7 @@ def test_bearer_of_a_spent_consent_can_fetch_the_outcome_of_its_payment(causeway
 
 
 @KINDS
-def test_reusable_consent_accepts_several_deferred_orders(causeway: Causeway, kind: str) -> None:
+def test_a_reusable_consent_accepts_several_deferred_orders(causeway: Causeway, kind: str) -> None:
     pisp = Pisp(causeway, 1, kind, deferred=True)
 
     ids = [pisp.order(), pisp.order()]
@@ -121,7 +125,7 @@ WRONG_ORDERS: dict[str, tuple[int, str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("status", "code", "kind", "wrong"), WRONG_ORDERS.values(), ids=WRONG_ORDERS)
-def test_an_invalid_deferred_order_is_rejected_immediately_without_spending_the_consent(
+def test_an_invalid_deferred_order_is_rejected_immediately_and_does_not_use_the_consent(
     causeway: Causeway, status: int, code: str, kind: str, wrong: dict[str, Any]
 ) -> None:
     pisp = Pisp(causeway, 1, kind, ONE_TIME, deferred=True)
@@ -132,7 +136,7 @@ def test_an_invalid_deferred_order_is_rejected_immediately_without_spending_the_
     assert pisp.order("key-1")
 
 
-def test_overlong_idempotency_key_of_a_deferred_order_returns_400(causeway: Causeway) -> None:
+def test_an_overlong_idempotency_key_of_a_deferred_order_returns_400(causeway: Causeway) -> None:
     assert error_of(Pisp(causeway, 1, deferred=True).pay("k" * 256))[:2] == (400, "HEADERS_ERROR")
     assert causeway.recorded() == []
 
@@ -141,7 +145,9 @@ def test_overlong_idempotency_key_of_a_deferred_order_returns_400(causeway: Caus
 
 
 @SOME
-def test_worker_death_after_sending_leaves_the_outcome_unknown(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_has_an_unknown_outcome_if_the_worker_crashes_after_sending_the_payment(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
     request_id = pisp.order()
     pisp.bank.answers[WEBHOOKS[version, kind]] = kill_worker
@@ -157,7 +163,7 @@ def test_worker_death_after_sending_leaves_the_outcome_unknown(causeway: Causewa
     assert kind == "direct" or pisp.consent_status() == "spent"
 
 
-def test_worker_death_before_sending_leaves_the_outcome_unknown(
+def test_a_payment_has_an_unknown_outcome_if_the_worker_crashes_before_sending_the_payment(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
@@ -178,7 +184,9 @@ def dies_instead(*arguments: object, **options: object) -> Any:
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
-def test_order_is_not_sent_again_after_a_failed_write_of_its_outcome(causeway: Causeway, applied: bool) -> None:
+def test_a_payment_order_is_not_sent_again_if_its_outcome_could_not_be_stored(
+    causeway: Causeway, applied: bool
+) -> None:
     pisp = Pisp(causeway, 2, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     fault = Fault(causeway, "after" if applied else "before", 2, lasting=True, operation="TransactWriteItems")
@@ -194,7 +202,7 @@ def test_order_is_not_sent_again_after_a_failed_write_of_its_outcome(causeway: C
         assert pisp.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
 
 
-def test_order_is_not_sent_again_after_an_internal_error_that_follows_sending(
+def test_a_payment_order_is_not_sent_again_after_an_internal_error_that_follows_sending(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
@@ -214,7 +222,7 @@ def test_order_is_not_sent_again_after_an_internal_error_that_follows_sending(
 
 
 @SOME
-def test_order_that_never_reached_the_bank_is_sent_again(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_order_that_never_reached_the_bank_is_sent_again(causeway: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
     request_id = pisp.order()
     pisp.bank_answers(UNREACHABLE)
@@ -231,7 +239,7 @@ def test_order_that_never_reached_the_bank_is_sent_again(causeway: Causeway, ver
 
 
 @SOME
-def test_second_failed_connection_returns_not_sent_and_restores_the_consent(
+def test_after_a_second_failed_connection_the_outcome_is_not_sent_and_the_consent_is_restored(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
@@ -258,7 +266,7 @@ FINAL: dict[str, tuple[int, Any, str]] = {
 
 
 @pytest.mark.parametrize(("version", "answer", "words"), FINAL.values(), ids=FINAL)
-def test_order_that_may_have_reached_the_bank_is_never_sent_again(
+def test_a_payment_order_that_may_have_reached_the_bank_is_never_sent_again(
     causeway: Causeway, version: int, answer: Any, words: str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type=ONE_TIME, deferred=True)
@@ -271,7 +279,7 @@ def test_order_that_may_have_reached_the_bank_is_never_sent_again(
     assert (pisp.calls, pisp.consent_status()) == (1, "spent")
 
 
-def test_timeout_after_a_failed_connection_leaves_the_outcome_unknown(causeway: Causeway) -> None:
+def test_a_timeout_after_a_failed_connection_leaves_the_outcome_unknown(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     pisp.bank_answers(UNREACHABLE)
@@ -311,7 +319,7 @@ class RefusingQueue:
 
 @pytest.mark.parametrize("refused", [(1,), (2,), (1, 2), (1, 2, 3)], ids=str)
 @pytest.mark.parametrize("waiting", [0, 60])
-def test_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
+def test_a_deferred_payment_reaches_its_bank_within_5_minutes_if_the_queue_refuses_messages(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
     """The queue rejects the messages of the payment, of the second attempt or of the first sweeps."""
@@ -339,7 +347,7 @@ def open_circuit(pisp: Pisp) -> None:
         pisp.causeway.hub.openbanking.bank_client.breaker.record_failure(pisp.bank.bic)
 
 
-def test_order_waits_during_an_open_circuit_without_counting_an_attempt(causeway: Causeway) -> None:
+def test_a_payment_order_waits_while_the_circuit_is_open_and_no_attempt_is_counted(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2, consent_type=ONE_TIME, deferred=True)
     open_circuit(pisp)
     request_id = pisp.order()
@@ -353,7 +361,7 @@ def test_order_waits_during_an_open_circuit_without_counting_an_attempt(causeway
     assert causeway.delivery(request_id).attempts == 1
 
 
-def test_order_expires_as_not_sent_if_the_circuit_stays_open(
+def test_a_payment_order_expires_with_the_outcome_not_sent_if_the_circuit_remains_open(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
@@ -372,7 +380,9 @@ def test_order_expires_as_not_sent_if_the_circuit_stays_open(
 
 
 @SOME
-def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_order_without_an_attempt_in_5_minutes_expires_with_the_outcome_not_sent(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
     request_id = pisp.order()
     causeway.clock.advance(301)
@@ -388,7 +398,7 @@ def test_order_without_an_attempt_in_5_minutes_expires_as_not_sent(causeway: Cau
 
 
 @SOME
-def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
     request_id, bic = pisp.order(), pisp.bank.bic
     causeway.hub.openbanking.banks.change(bic, active=False)
@@ -405,7 +415,7 @@ def test_order_to_an_inactive_bank_is_not_sent(causeway: Causeway, version: int,
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", ONE_TIME])
-def test_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type: str) -> None:
+def test_a_payment_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type: str) -> None:
     pisp = Pisp(causeway, 1, consent_type=consent_type, deferred=True)
     request_id = pisp.order()
     assert causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer}).status == 200
@@ -420,7 +430,7 @@ def test_order_of_a_revoked_consent_is_not_sent(causeway: Causeway, consent_type
     assert delivery.answer["status"] == 401
 
 
-def test_order_of_an_inactive_client_is_not_sent(causeway: Causeway) -> None:
+def test_a_payment_order_of_an_inactive_client_is_not_sent(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, "direct", deferred=True)
     request_id = pisp.order()
     causeway.hub.openbanking.clients.deactivate(causeway.tpp.client_id)
@@ -431,7 +441,7 @@ def test_order_of_an_inactive_client_is_not_sent(causeway: Causeway) -> None:
     assert (status, pisp.calls) == (401, 0)
 
 
-def test_consent_revoked_during_a_failed_connection_stays_revoked(causeway: Causeway) -> None:
+def test_a_consent_revoked_during_a_failed_connection_remains_revoked(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type=ONE_TIME, deferred=True)
     request_id = pisp.order()
     pisp.bank_answers(UNREACHABLE)
@@ -447,7 +457,7 @@ def test_consent_revoked_during_a_failed_connection_stays_revoked(causeway: Caus
     assert (causeway.delivery(request_id).state, pisp.consent_status()) == ("failed", "revoked")
 
 
-def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(causeway: Causeway) -> None:
+def test_a_deferred_order_is_sent_although_its_access_token_was_refreshed(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     request_id = pisp.order()
     tokens = causeway.tpp.call("POST", "/tpp/token", {"refresh_token": pisp.refresh_token}).body
@@ -462,7 +472,7 @@ def test_deferred_order_is_sent_after_a_refresh_of_its_bearer(causeway: Causeway
 
 
 @SOME
-def test_retry_of_a_deferred_order_returns_its_request_id_even_without_respond_async(
+def test_a_retry_of_a_deferred_order_returns_its_request_id_even_without_respond_async(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, ONE_TIME, deferred=True)
@@ -474,7 +484,7 @@ def test_retry_of_a_deferred_order_returns_its_request_id_even_without_respond_a
     assert (len(causeway.recorded()), pisp.calls) == (1, 1)
 
 
-def test_retry_of_a_failed_deferred_order_returns_the_same_request_id(causeway: Causeway) -> None:
+def test_a_retry_of_a_failed_deferred_order_returns_the_same_request_id(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     pisp.bank_answers(REFUSAL[1])
     request_id = pisp.order("key-1")
@@ -484,7 +494,7 @@ def test_retry_of_a_failed_deferred_order_returns_the_same_request_id(causeway: 
     assert pisp.calls == 1
 
 
-def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
+def test_a_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     pisp.order("key-1")
 
@@ -493,7 +503,7 @@ def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway
 
 
 @pytest.mark.parametrize(("version", "consent_type"), [(1, "reusable"), (2, ONE_TIME)])
-def test_deferred_retry_of_an_immediate_payment_returns_the_stored_response(
+def test_a_deferred_retry_of_an_immediate_payment_returns_the_stored_response(
     causeway: Causeway, version: int, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type=consent_type, deferred=True)
@@ -524,7 +534,7 @@ def test_two_concurrent_deferred_orders_record_one_delivery(
         assert outer.status == 401
 
 
-def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(causeway: Causeway) -> None:
+def test_a_concurrent_immediate_and_deferred_request_for_one_order_reach_the_bank_once(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, deferred=True)
     inner: list[str] = []
 
@@ -541,7 +551,7 @@ def test_concurrent_immediate_and_deferred_orders_reach_the_bank_once(causeway: 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["applied", "not applied"])
 @pytest.mark.parametrize(("key", "consent_type"), [("key-1", ONE_TIME), (None, "reusable")])
-def test_deferred_order_returns_202_only_if_the_order_was_written(
+def test_a_deferred_order_returns_202_only_if_the_order_was_stored(
     causeway: Causeway, key: str | None, consent_type: str, applied: bool
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type=consent_type, deferred=True)

@@ -25,7 +25,7 @@ from tests.openbanking.payments import KINDS, PATHS, REFUSAL, WEBHOOKS, Pisp, or
 
 @VERSIONS
 @KINDS
-def test_order_reaches_the_bank_and_returns_the_response_of_the_bank(
+def test_a_payment_order_reaches_the_bank_and_returns_the_response_of_the_bank(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -74,7 +74,7 @@ def test_two_concurrent_payments_of_a_one_time_consent_reach_the_bank_once(cause
     assert pisp.calls == 1
 
 
-def test_order_rejected_by_the_hub_spends_neither_the_consent_nor_the_idempotency_key(causeway: Causeway) -> None:
+def test_an_order_that_the_hub_rejects_uses_neither_the_consent_nor_the_idempotency_key(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     refused = pisp.pay("key-1", amount="-1")
@@ -84,7 +84,7 @@ def test_order_rejected_by_the_hub_spends_neither_the_consent_nor_the_idempotenc
     assert pisp.calls == 1
 
 
-def test_direct_payment_requires_a_known_bic(causeway: Causeway) -> None:
+def test_a_direct_payment_requires_a_known_bic(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, "direct")
 
     assert pisp.pay(bic="NOSUCHXX").status == 404
@@ -114,7 +114,7 @@ def test_bulk_order_accepts_up_to_1000_payments(causeway: Causeway) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_retry_with_the_same_idempotency_key_returns_the_stored_response(
+def test_a_retry_with_the_same_idempotency_key_returns_the_stored_response(
     causeway: Causeway, version: int, kind: str, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, version, kind, consent_type)
@@ -126,7 +126,7 @@ def test_retry_with_the_same_idempotency_key_returns_the_stored_response(
     assert pisp.calls == 1
 
 
-def test_order_with_another_idempotency_key_makes_a_second_payment(causeway: Causeway) -> None:
+def test_a_payment_order_with_another_idempotency_key_makes_a_second_payment(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
     pisp.bank_answers(payment_answer(1, "P-2"))
@@ -135,7 +135,7 @@ def test_order_with_another_idempotency_key_makes_a_second_payment(causeway: Cau
     assert pisp.calls == 2
 
 
-def test_idempotency_key_applies_only_to_its_path_and_client(causeway: Causeway) -> None:
+def test_an_idempotency_key_is_valid_only_for_the_path_and_the_client_that_used_the_key(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
     direct = Pisp(causeway, 1, "direct")
@@ -148,7 +148,7 @@ def test_idempotency_key_applies_only_to_its_path_and_client(causeway: Causeway)
     assert direct.pay("key-1").body["payment_id"] == "P-3"
 
 
-def test_bearer_of_a_spent_consent_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
+def test_the_bearer_token_of_a_used_one_time_consent_returns_only_its_own_stored_payment(causeway: Causeway) -> None:
     one, other = Pisp(causeway, 1), Pisp(causeway, 1)
     spent = Pisp(causeway, 1, consent_type="one_time")
     spent.bank_answers(payment_answer(1, "P-2"))
@@ -162,7 +162,7 @@ def test_bearer_of_a_spent_consent_returns_only_its_own_stored_payment(causeway:
     assert spent.pay("key-2").body["payment_id"] == "P-2"
 
 
-def test_payment_retry_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
+def test_a_payment_retry_returns_the_stored_response_while_the_bank_is_inactive(causeway: Causeway) -> None:
     pisps = [Pisp(causeway, 1), Pisp(causeway, 1, "direct")]
     for number, pisp in enumerate(pisps):
         pisp.bank_answers(payment_answer(1, f"P-{number}"))
@@ -177,7 +177,7 @@ def test_payment_retry_returns_the_stored_response_while_the_bank_is_inactive(ca
         causeway.hub.openbanking.banks.change(bic, active=True)
 
 
-def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
+def test_a_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay("key-1")
 
@@ -188,7 +188,7 @@ def test_reused_idempotency_key_with_another_body_returns_400(causeway: Causeway
 
 
 @pytest.mark.parametrize("key", ["", "k" * 256])
-def test_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -> None:
+def test_an_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -> None:
     pisp = Pisp(causeway, 1)
 
     refused = pisp.pay(key)
@@ -199,7 +199,7 @@ def test_idempotency_key_has_1_to_255_characters(causeway: Causeway, key: str) -
 
 
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_payment_retry_during_the_first_request_returns_409_with_retry_after(
+def test_a_payment_retry_during_the_first_request_returns_409_with_retry_after(
     causeway: Causeway, consent_type: str
 ) -> None:
     pisp = Pisp(causeway, 2, consent_type=consent_type)
@@ -229,7 +229,7 @@ def test_two_concurrent_requests_with_one_key_reach_the_bank_once(causeway: Caus
     assert pisp.calls == 1
 
 
-def test_retry_of_a_payment_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
+def test_a_retry_of_a_payment_request_that_never_ended_returns_an_unknown_outcome(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.bank_answers(ZeroDivisionError("a defect, or an instance that is gone"))
     assert pisp.pay("key-1").status == 500
@@ -243,7 +243,7 @@ def test_retry_of_a_payment_request_that_never_ended_returns_an_unknown_outcome(
     assert pisp.calls == 1
 
 
-def test_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
+def test_an_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, "direct")
     pisp.pay("key-1")
     pisp.bank_answers(payment_answer(1, "P-2"))
@@ -253,7 +253,7 @@ def test_idempotency_key_expires_after_a_day(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_retry_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
+def test_a_retry_of_a_failed_payment_returns_the_stored_error(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers(REFUSAL[version])
     first = pisp.pay("key-1")
@@ -301,7 +301,7 @@ def test_a_repeated_payment_error_has_the_timestamp_of_the_first_response(
         ("refusal", "refused"),
     ],
 )
-def test_payment_failure_returns_not_sent_unknown_or_refused(
+def test_a_payment_failure_has_one_of_the_outcomes_not_sent_unknown_or_refused(
     causeway: Causeway, version: int, kind: str, failure: Any, words: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -317,7 +317,7 @@ def test_payment_failure_returns_not_sent_unknown_or_refused(
 
 
 @VERSIONS
-def test_failed_connection_restores_a_one_time_consent(causeway: Causeway, version: int) -> None:
+def test_a_failed_connection_restores_a_one_time_consent(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     pisp.bank_answers(NotReached("no connection"))
     assert pisp.pay("key-1").status == 502
@@ -330,7 +330,7 @@ def test_failed_connection_restores_a_one_time_consent(causeway: Causeway, versi
 
 @VERSIONS
 @pytest.mark.parametrize("failure", [TimedOut("late"), ConnectionDropped("broke"), "refusal"])
-def test_payment_that_may_have_reached_the_bank_spends_a_one_time_consent(
+def test_a_payment_that_may_have_reached_the_bank_uses_a_one_time_consent(
     causeway: Causeway, version: int, failure: OutboundError | str
 ) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
@@ -349,7 +349,7 @@ def test_restoring_a_one_time_consent_does_not_extend_the_access_token_expiry(ca
     assert causeway.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).status == 401
 
 
-def test_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Causeway) -> None:
+def test_a_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
 
     def revoked_on_the_way(sent: object) -> Any:
@@ -363,7 +363,7 @@ def test_consent_revoked_during_a_failed_connection_is_not_restored(causeway: Ca
 
 
 @pytest.mark.parametrize(("length", "status"), [(300_000, 200), (300_001, 502)])
-def test_payment_response_above_300_000_characters_returns_502(causeway: Causeway, length: int, status: int) -> None:
+def test_a_payment_response_above_300_000_characters_returns_502(causeway: Causeway, length: int, status: int) -> None:
     pisp = Pisp(causeway, 1)
     answer = {"payment_id": "P-1", "confirmation_url": "https://bank.example/confirm", "extra": ""}
     answer["extra"] = "x" * (length - len(jsontext.dumps(answer)))
@@ -375,7 +375,7 @@ def test_payment_response_above_300_000_characters_returns_502(causeway: Causewa
 
 
 @pytest.mark.parametrize("part", ["bank_token", "prepare"])
-def test_internal_error_before_the_bank_call_does_not_spend_the_consent_or_key(
+def test_an_internal_error_before_the_bank_call_uses_neither_the_consent_nor_the_key(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -390,7 +390,7 @@ def test_internal_error_before_the_bank_call_does_not_spend_the_consent_or_key(
 
 
 @VERSIONS
-def test_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, version: int) -> None:
+def test_a_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers({"status": "success", "confirmation_url": "https://b.example", "\ud800": None})
     assert pisp.pay().status == 502
@@ -403,7 +403,7 @@ def test_payment_id_that_cannot_be_stored_returns_502(causeway: Causeway, versio
     assert pisp.pay().status == 200
 
 
-def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: Causeway) -> None:
+def test_a_version_1_consent_does_not_permit_swift_at_a_bank_that_now_uses_version_2(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     bic = pisp.bank.bic
     causeway.hub.openbanking.banks.change(bic, api_version=2, signature_required=True, schemes=(), scopes=())
@@ -417,7 +417,7 @@ def test_version_1_consent_rejects_swift_at_a_bank_moved_to_version_2(causeway: 
 
 @VERSIONS
 @KINDS
-def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_response_without_a_payment_id_returns_502(causeway: Causeway, version: int, kind: str) -> None:
     pisp = Pisp(causeway, version, kind)
     pisp.bank_answers(payment_answer(version, ""))
 
@@ -427,7 +427,7 @@ def test_payment_response_without_a_payment_id_returns_502(causeway: Causeway, v
     assert "unknown" in answer.body["title"]
 
 
-def test_bank_response_with_an_existing_payment_id_does_not_replace_the_payment_history(causeway: Causeway) -> None:
+def test_a_bank_response_with_an_existing_payment_id_does_not_replace_the_payment_history(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.pay()
     pisp.report("ACSC")
@@ -440,7 +440,7 @@ def test_bank_response_with_an_existing_payment_id_does_not_replace_the_payment_
 
 @pytest.mark.parametrize("key", [None, "key-1"])
 @pytest.mark.parametrize("applied", [True, False])
-def test_payment_is_sent_to_the_bank_only_if_its_idempotency_claim_was_stored(
+def test_a_payment_is_sent_to_the_bank_only_if_its_idempotency_claim_was_stored(
     causeway: Causeway, key: str | None, applied: bool
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -454,7 +454,7 @@ def test_payment_is_sent_to_the_bank_only_if_its_idempotency_claim_was_stored(
 
 
 @pytest.mark.parametrize("other", ["0", "~"])
-def test_payment_is_not_sent_to_the_bank_if_a_concurrent_attempt_spent_the_consent(
+def test_a_payment_is_not_sent_to_the_bank_if_a_concurrent_attempt_used_the_consent(
     causeway: Causeway, other: str
 ) -> None:
     """``other`` is the id of a different attempt. The id sorts before or after every generated id."""
@@ -469,7 +469,7 @@ def test_payment_is_not_sent_to_the_bank_if_a_concurrent_attempt_spent_the_conse
     assert pisp.calls == 0
 
 
-def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(
+def test_a_payment_succeeds_if_its_outcome_cannot_be_encrypted(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1)
@@ -479,7 +479,7 @@ def test_payment_succeeds_if_its_outcome_cannot_be_encrypted(
     assert pisp.status().status == 200
 
 
-def test_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted(
+def test_a_failed_connection_restores_the_consent_if_the_error_cannot_be_encrypted(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -515,7 +515,7 @@ def test_restoring_a_consent_after_a_concurrent_payment_does_not_extend_the_toke
 
 @pytest.mark.parametrize("status", [408, 409, 425, 500, 503])
 @VERSIONS
-def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(
+def test_a_bank_error_with_an_ambiguous_status_leaves_the_outcome_unknown(
     causeway: Causeway, version: int, status: int
 ) -> None:
     pisp = Pisp(causeway, version)
@@ -524,7 +524,7 @@ def test_ambiguous_status_of_a_bank_error_leaves_the_outcome_unknown(
     assert "unknown" in pisp.pay().body["title"]
 
 
-def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(causeway: Causeway) -> None:
+def test_a_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.bank_answers(payment_answer(2) | {"code": "W1", "title": "take care"})
     assert pisp.pay().status == 200
@@ -534,14 +534,14 @@ def test_version_2_response_with_a_payment_id_succeeds_despite_an_error_code(cau
 
 
 @VERSIONS
-def test_payment_response_without_a_confirmation_url_returns_502(causeway: Causeway, version: int) -> None:
+def test_a_payment_response_without_a_confirmation_url_returns_502(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers(payment_answer(version) | {"confirmation_url": ""})
 
     assert pisp.pay().status == 502
 
 
-def test_payment_id_in_camel_case_and_snake_case_takes_the_snake_case_value(causeway: Causeway) -> None:
+def test_a_payment_id_in_camel_case_and_snake_case_has_the_snake_case_value(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.bank_answers(payment_answer(2) | {"paymentId": "P-2"})
 
@@ -549,7 +549,7 @@ def test_payment_id_in_camel_case_and_snake_case_takes_the_snake_case_value(caus
 
 
 @pytest.mark.parametrize(("version", "kind"), [(1, "single"), (1, "bulk"), (1, "direct"), (2, "bulk"), (2, "direct")])
-def test_swift_scheme_returns_400_outside_version_2_single_payments(
+def test_the_scheme_swift_returns_400_for_calls_other_than_single_payments_of_version_2(
     causeway: Causeway, version: int, kind: str
 ) -> None:
     bank = {"name": "Bank", "country": "US"}
@@ -578,7 +578,7 @@ def test_additional_errors_of_a_bank_reach_the_tpp(causeway: Causeway) -> None:
 @pytest.mark.parametrize(
     "url", ["https://evil.example/payments", "http://127.0.0.1:8001/payments", "https://127.0.0.1:8000/payments"]
 )
-def test_callback_url_outside_the_origins_of_the_client_returns_400(
+def test_a_callback_url_outside_the_origins_of_the_client_returns_400(
     causeway: Causeway, version: int, kind: str, url: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -592,7 +592,7 @@ def test_callback_url_outside_the_origins_of_the_client_returns_400(
 
 @VERSIONS
 @KINDS
-def test_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, version: int, kind: str) -> None:
     urls = ["http://127.0.0.1:8000/authorize/callback", "https://two.example:8443/back"]
     causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls)
     pisp = Pisp(causeway, version, kind)
@@ -601,7 +601,7 @@ def test_callback_url_at_any_registered_origin_returns_200(causeway: Causeway, v
     assert pisp.pay(callback_url="https://two.example/paid").status == 400
 
 
-def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
+def test_the_stored_response_of_an_idempotency_key_is_encrypted(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.bank_answers(payment_answer(1) | {"confirmation_url": "https://bank.example/confirm?secret=tell-nobody"})
     pisp.pay("key-1")
@@ -612,7 +612,7 @@ def test_stored_response_of_a_key_is_encrypted(causeway: Causeway) -> None:
     assert "key-1" not in repr(items)
 
 
-def test_request_id_of_a_payment_is_sent_to_the_bank(causeway: Causeway) -> None:
+def test_the_request_id_of_a_payment_is_sent_to_the_bank(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     request_id = str(uuid.uuid4())
 

@@ -18,7 +18,7 @@ from tests.openbanking.relay import Relay
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("reported", [4711, "4711"])
-def test_payment_id_as_a_number_and_as_text_identifies_the_same_payment(
+def test_a_payment_id_as_a_number_and_as_text_identifies_the_same_payment(
     causeway: Causeway, version: int, kind: str, reported: Any
 ) -> None:
     causeway.tpp.set_events_url()
@@ -38,7 +38,7 @@ def test_payment_id_as_a_number_and_as_text_identifies_the_same_payment(
 
 
 @VERSIONS
-def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, version: int) -> None:
+def test_an_early_status_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers(payment_answer(version, "4711"))
     assert pisp.report(4, payment_id=4711).status == 400
@@ -51,7 +51,7 @@ def test_early_report_with_a_numeric_payment_id_is_applied(causeway: Causeway, v
 
 
 @VERSIONS
-def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, version: int) -> None:
+def test_a_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     pisp.bank_answers(payment_answer(version) | {"payment_id": 4711})
 
@@ -64,7 +64,7 @@ def test_deferred_payment_accepts_a_numeric_payment_id(causeway: Causeway, versi
 
 @VERSIONS
 @pytest.mark.parametrize("payment_id", [Number("4711.0"), Number("4711e0"), True, None, [4711], ""], ids=repr)
-def test_invalid_payment_id_returns_502_with_an_unknown_outcome(
+def test_an_invalid_payment_id_returns_502_with_an_unknown_outcome(
     causeway: Causeway, version: int, payment_id: Any
 ) -> None:
     pisp = Pisp(causeway, version)
@@ -80,7 +80,7 @@ def test_invalid_payment_id_returns_502_with_an_unknown_outcome(
 
 
 @VERSIONS
-def test_consent_accepts_numeric_account_ids(causeway: Causeway, version: int) -> None:
+def test_a_consent_accepts_numeric_account_ids(causeway: Causeway, version: int) -> None:
     bearer = Relay(causeway).bearer_for(version, account_ids=[77, "78"])
     account = {"id": 77, "name": "Main", "iban": "GB33BUKB20201555555555", "resource_id": 77, "currency": "GBP"}
     for webhook in ("/account", "/v2_account"):

@@ -86,7 +86,7 @@ ENOUGH_2: dict[str, tuple[Json, bool]] = {
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_1.values(), ids=ENOUGH_1)
-def test_version_1_payment_requires_a_receiver_account(relay: Relay, row: Row, names: Json, enough: bool) -> None:
+def test_a_version_1_payment_requires_a_receiver_account(relay: Relay, row: Row, names: Json, enough: bool) -> None:
     order = row.request
     item = payment(row, order)
     for name in NAMES_1:
@@ -105,7 +105,7 @@ def test_version_1_payment_requires_a_receiver_account(relay: Relay, row: Row, n
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and not row.in_query], ids=str)
 @pytest.mark.parametrize("holder", ["debtor_account", "creditor_account", "account"])
 @pytest.mark.parametrize(("names", "enough"), ENOUGH_2.values(), ids=ENOUGH_2)
-def test_version_2_account_requires_an_identifier(
+def test_a_version_2_account_requires_an_identifier(
     relay: Relay, row: Row, holder: str, names: Json, enough: bool
 ) -> None:
     order = row.request
@@ -129,7 +129,7 @@ GOOD_AMOUNTS = [1, "1", 9999999999, Number("0.01"), "0.10", Number("12345678.90"
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("amount", GOOD_AMOUNTS, ids=repr)
-def test_amount_reaches_the_bank_unchanged(relay: Relay, row: Row, amount: Any) -> None:
+def test_the_amount_of_a_payment_reaches_the_bank_unchanged(relay: Relay, row: Row, amount: Any) -> None:
     sent = payment(row, accepted(relay, row, of(row, amount)))
 
     held = sent if row.version == 1 else sent["instructed_amount"]
@@ -149,7 +149,7 @@ def test_an_amount_of_70_digits_is_sent_to_the_bank_without_loss_of_digits(relay
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 1], ids=str)
 @pytest.mark.parametrize("name", ["Company 24 Ltd", "3M", "24", "Zoë \u0663", "Studio 54 (Köln)"])
-def test_receiver_name_accepts_digits(relay: Relay, row: Row, name: str) -> None:
+def test_the_name_of_a_payment_receiver_can_contain_digits(relay: Relay, row: Row, name: str) -> None:
     order = row.request
     payment(row, order)["receiver_name"] = name
 
@@ -158,7 +158,7 @@ def test_receiver_name_accepts_digits(relay: Relay, row: Row, name: str) -> None
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.version == 2], ids=str)
 @pytest.mark.parametrize("account", [..., None, {}, {"sort_code": "202015"}, {"account_number": "12345678"}], ids=repr)
-def test_version_2_payment_without_a_creditor_account_returns_400(relay: Relay, row: Row, account: Any) -> None:
+def test_a_version_2_payment_without_a_creditor_account_returns_400(relay: Relay, row: Row, account: Any) -> None:
     order = row.request
     holder = payment(row, order)
     holder["creditor_account"] = account
@@ -183,7 +183,7 @@ BRITISH: dict[str, tuple[Json, bool]] = {
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("beside", "agrees"), BRITISH.values(), ids=BRITISH)
-def test_british_iban_must_match_the_sort_code_and_account_number(
+def test_a_british_iban_must_match_the_sort_code_and_the_account_number(
     relay: Relay, row: Row, beside: Json, agrees: bool
 ) -> None:
     order = row.request
@@ -203,14 +203,14 @@ def test_british_iban_must_match_the_sort_code_and_account_number(
 
 
 @pytest.mark.parametrize("place", ["debtor_account", "creditor_account"])
-def test_iban_of_another_country_is_accepted_with_a_sort_code(relay: Relay, place: str) -> None:
+def test_an_iban_of_another_country_is_accepted_with_a_sort_code(relay: Relay, place: str) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": OTHER_IBAN, "account_number": "1", "sort_code": "040004"}
 
     assert accepted(relay, row, row.request | {place: account})[place] == account
 
 
-def test_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> None:
+def test_an_account_number_without_leading_zeros_matches_its_iban(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
     account = {"iban": make_iban("GB", "NWBK04000401926819"), "account_number": 1926819, "sort_code": 40004}
 
@@ -250,7 +250,7 @@ SUMS: dict[str, tuple[list[Any], Any, bool]] = {
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
 @pytest.mark.parametrize(("amounts", "total", "right"), SUMS.values(), ids=SUMS)
-def test_bulk_totals_must_equal_the_exact_sum(
+def test_the_totals_of_a_bulk_order_must_equal_the_exact_sum_of_its_payments(
     relay: Relay, row: Row, amounts: list[Any], total: Any, right: bool
 ) -> None:
     order = bulk(row, amounts, total)
@@ -261,7 +261,7 @@ def test_bulk_totals_must_equal_the_exact_sum(
         refused(relay, row, order, "totals")
 
 
-def test_sum_of_70_digit_amounts_is_exact(relay: Relay) -> None:
+def test_the_sum_of_amounts_with_70_digits_is_calculated_exactly(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_bulk"]
     zeros = "0" * 67
 
@@ -302,7 +302,7 @@ def over(row: Row, amount: Any, currency: str) -> Json:
 
 @IN_CURRENCIES
 @pytest.mark.parametrize(("amount", "currency"), TOO_FINE.values(), ids=TOO_FINE)
-def test_amount_with_more_decimals_than_its_currency_returns_400(
+def test_an_amount_with_more_decimals_than_its_currency_returns_400(
     relay: Relay, row: Row, amount: Any, currency: str
 ) -> None:
     refused(relay, row, over(row, amount, currency), f"at most {DECIMALS[currency]} decimal places")
@@ -320,7 +320,7 @@ def test_trailing_zeros_of_an_amount_do_not_count_as_decimals(
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_bulk_checks_the_decimals_of_every_payment_and_of_the_totals(relay: Relay, row: Row) -> None:
+def test_the_decimals_of_every_payment_and_of_the_totals_of_a_bulk_order_are_checked(relay: Relay, row: Row) -> None:
     refused(relay, row, bulk(row, ["1", "0.995", "0.005"], "2"), "payments.1")
     refused(relay, row, bulk(row, ["1"], "1.001"), "totals")
 
@@ -334,14 +334,16 @@ TOTALS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("totals", TOTALS.values(), ids=TOTALS)
-def test_version_1_bulk_totals_must_contain_each_currency_exactly_once(relay: Relay, totals: Any) -> None:
+def test_the_totals_of_a_version_1_bulk_order_must_contain_each_currency_exactly_once(
+    relay: Relay, totals: Any
+) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
 
     refused(relay, row, bulk(row, ["1", "1"], *totals), "totals")
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_bulk_with_two_currencies_returns_400(relay: Relay, row: Row) -> None:
+def test_a_bulk_order_with_two_currencies_returns_400(relay: Relay, row: Row) -> None:
     order = bulk(row, ["1", "1"], "2")
     other = copy.deepcopy(order["payments"][1])
     (other if row.version == 1 else other["instructed_amount"])["currency"] = "GBP"
@@ -353,14 +355,14 @@ def test_bulk_with_two_currencies_returns_400(relay: Relay, row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_a_bulk_has_1_to_1000_payments(relay: Relay, row: Row) -> None:
+def test_a_bulk_order_has_1_to_1000_payments(relay: Relay, row: Row) -> None:
     assert len(accepted(relay, row, bulk(row, ["0.01"] * 1000, 10))["payments"]) == 1000
     refused(relay, row, bulk(row, ["0.01"] * 1001, "10.01"), "payments must have at most 1000 entries")
     refused(relay, row, bulk(row, [], "1"), "payments must have at least 1 entry")
 
 
 @pytest.mark.parametrize("row", BULKS, ids=str)
-def test_error_in_a_bulk_order_contains_the_position_of_the_payment(relay: Relay, row: Row) -> None:
+def test_an_error_in_a_bulk_order_contains_the_position_of_the_payment(relay: Relay, row: Row) -> None:
     order = bulk(row, ["1"] * 7, "7")
     order["payments"][4] = order["payments"][4] | {"colour": "red"}
 
@@ -387,7 +389,7 @@ def with_scheme(row: Row, currency: str, scheme: Any) -> Json:
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize(("currency", "scheme"), [("GBP", "FPS"), ("EUR", "SCT")])
-def test_missing_scheme_defaults_to_the_scheme_of_the_currency(
+def test_a_payment_without_a_scheme_has_the_default_scheme_of_the_currency(
     relay: Relay, row: Row, currency: str, scheme: str
 ) -> None:
     assert schemes_sent(row, accepted(relay, row, with_scheme(row, currency, None))) == [scheme]
@@ -401,16 +403,18 @@ def test_the_requested_payment_scheme_is_sent_to_the_bank(relay: Relay, row: Row
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("scheme", [None, "sct", "SEPA", "S CT", "FPSFPS"])
-def test_unknown_scheme_returns_400(relay: Relay, row: Row, scheme: str | None) -> None:
+def test_an_unknown_scheme_returns_400(relay: Relay, row: Row, scheme: str | None) -> None:
     refused(relay, row, with_scheme(row, "USD", scheme), "payment_scheme", "PAYMENT_SCHEME_INVALID")
 
 
 @pytest.mark.parametrize("row", [row for row in PAYMENTS if row.webhook != "/v2_payment_single"], ids=str)
-def test_swift_outside_version_2_single_payments_returns_400(relay: Relay, row: Row) -> None:
+def test_the_scheme_swift_returns_400_for_orders_other_than_single_payments_of_version_2(
+    relay: Relay, row: Row
+) -> None:
     refused(relay, row, with_scheme(row, "EUR", "SWIFT"), "SWIFT", "PAYMENT_SCHEME_INVALID")
 
 
-def test_swift_payment_requires_a_creditor_bank(relay: Relay) -> None:
+def test_a_swift_payment_requires_a_creditor_bank(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_single"]
     order = with_scheme(row, "USD", "SWIFT")
 
@@ -420,14 +424,14 @@ def test_swift_payment_requires_a_creditor_bank(relay: Relay) -> None:
     assert "creditor_bank" not in accepted(relay, row, bare | {"payment_scheme": "SCT"})
 
 
-def test_direct_payment_with_a_creditor_bank_returns_400(relay: Relay) -> None:
+def test_a_direct_payment_with_a_creditor_bank_returns_400(relay: Relay) -> None:
     row = BY_WEBHOOK["/v2_payment_direct_single"]
 
     refused(relay, row, row.request | {"creditor_bank": {"name": "Bank", "country": "DE"}}, "creditor_bank")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_scheme_not_offered_by_the_bank_returns_400(relay: Relay, row: Row) -> None:
+def test_a_scheme_not_offered_by_the_bank_returns_400(relay: Relay, row: Row) -> None:
     bic = relay.bank(row).bic
     relay.causeway.hub.openbanking.banks.change(bic, schemes=["SCTI", "FPS"])
     try:
@@ -439,7 +443,7 @@ def test_scheme_not_offered_by_the_bank_returns_400(relay: Relay, row: Row) -> N
         relay.causeway.hub.openbanking.banks.change(bic, schemes=[])
 
 
-def test_one_invalid_scheme_in_a_version_1_bulk_returns_400(relay: Relay) -> None:
+def test_one_invalid_scheme_in_a_version_1_bulk_order_returns_400(relay: Relay) -> None:
     row = BY_WEBHOOK["/bulk_payment_initiation"]
     order = bulk(row, ["1"] * 3, "3")
     order["payments"][2] = order["payments"][2] | {"payment_scheme": "SWIFT"}
@@ -462,12 +466,12 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
 @pytest.mark.parametrize("address", ELSEWHERE)
-def test_callback_url_outside_the_origin_of_the_client_returns_400(relay: Relay, row: Row, address: str) -> None:
+def test_a_callback_url_outside_the_origin_of_the_client_returns_400(relay: Relay, row: Row, address: str) -> None:
     refused(relay, row, row.request | {"callback_url": address}, "callback_url")
 
 
 @pytest.mark.parametrize("row", PAYMENTS, ids=str)
-def test_callback_url_accepts_any_path_and_query_at_the_origin_of_the_client(relay: Relay, row: Row) -> None:
+def test_a_callback_url_accepts_any_path_and_query_at_the_origin_of_the_client(relay: Relay, row: Row) -> None:
     for address in (CALLBACK, "http://127.0.0.1:8000", "http://127.0.0.1:8000/a/b?c=d&e=%20"):
         assert accepted(relay, row, row.request | {"callback_url": address})["callback_url"] == address
 
@@ -485,7 +489,7 @@ NO_BANK: dict[str, tuple[Any, tuple[int, str]]] = {
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize(("bic", "said"), NO_BANK.values(), ids=NO_BANK)
-def test_direct_payment_without_a_known_bank_is_rejected(
+def test_a_direct_payment_without_a_known_bank_is_rejected(
     relay: Relay, row: Row, bic: Any, said: tuple[int, str]
 ) -> None:
     relay.received(row).clear()
@@ -499,7 +503,7 @@ def test_direct_payment_without_a_known_bank_is_rejected(
 
 @pytest.mark.parametrize("row", DIRECT, ids=str)
 @pytest.mark.parametrize("spell", [str.lower, lambda bic: f"{bic}XXX"])
-def test_direct_payment_accepts_every_bic_format_and_sends_no_bic_to_the_bank(
+def test_a_direct_payment_accepts_every_bic_format_and_sends_no_bic_to_the_bank(
     relay: Relay, row: Row, spell: Callable[[str], str]
 ) -> None:
     sent = accepted(relay, row, {"bic": spell(relay.bank(row).bic), **row.request})

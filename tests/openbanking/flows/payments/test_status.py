@@ -24,7 +24,7 @@ def recorded(pisp: Pisp, payment_id: str = "P-1") -> Any:
 
 
 @KINDS
-def test_version_1_payment_starts_as_pending(causeway: Causeway, kind: str) -> None:
+def test_a_version_1_payment_has_the_initial_status_pending(causeway: Causeway, kind: str) -> None:
     pisp = Pisp(causeway, 1, kind)
     pisp.pay()
 
@@ -36,7 +36,7 @@ def test_version_1_payment_starts_as_pending(causeway: Causeway, kind: str) -> N
 
 
 @KINDS
-def test_status_query_returns_the_reported_status(causeway: Causeway, kind: str) -> None:
+def test_a_status_query_returns_the_reported_status(causeway: Causeway, kind: str) -> None:
     pisp = Pisp(causeway, 1, kind)
     pisp.pay()
     causeway.clock.advance(60)
@@ -51,7 +51,7 @@ def test_status_query_returns_the_reported_status(causeway: Causeway, kind: str)
     ]
 
 
-def test_report_accepts_a_numeric_status_as_text(causeway: Causeway) -> None:
+def test_a_status_report_accepts_a_numeric_status_in_a_string(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay()
 
@@ -70,7 +70,7 @@ def test_report_accepts_a_numeric_status_as_text(causeway: Causeway) -> None:
         ("direct", "/v2_payment_single_status"),
     ],
 )
-def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(
+def test_a_version_2_status_query_uses_the_webhook_of_the_payment_kind(
     causeway: Causeway, kind: str, webhook: str
 ) -> None:
     pisp = Pisp(causeway, 2, kind)
@@ -85,7 +85,7 @@ def test_version_2_status_query_uses_the_webhook_of_the_payment_kind(
     assert ("X-Auth-Token" in pisp.bank.received[-1].headers) == (kind != "direct")
 
 
-def test_status_query_returns_the_requested_payment_id(causeway: Causeway) -> None:
+def test_a_status_query_returns_the_requested_payment_id(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.pay()
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP", "payment_id": "P-9"}
@@ -94,7 +94,9 @@ def test_status_query_returns_the_requested_payment_id(causeway: Causeway) -> No
 
 
 @VERSIONS
-def test_bearer_of_a_spent_consent_reads_the_status_of_its_own_payment(causeway: Causeway, version: int) -> None:
+def test_the_bearer_token_of_a_used_one_time_consent_reads_the_status_of_its_own_payment(
+    causeway: Causeway, version: int
+) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     pisp.bank.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSP"}
     pisp.pay()
@@ -106,7 +108,7 @@ def test_bearer_of_a_spent_consent_reads_the_status_of_its_own_payment(causeway:
     assert pisp.status().status == 401
 
 
-def test_bearer_of_a_spent_consent_cannot_read_other_payments(causeway: Causeway) -> None:
+def test_the_bearer_token_of_a_used_one_time_consent_cannot_read_other_payments(causeway: Causeway) -> None:
     other = Pisp(causeway, 1)
     other.pay()
     pisp = Pisp(causeway, 1, consent_type="one_time")
@@ -117,7 +119,7 @@ def test_bearer_of_a_spent_consent_cannot_read_other_payments(causeway: Causeway
 
 
 @VERSIONS
-def test_a_spent_consent_can_be_revoked(causeway: Causeway, version: int) -> None:
+def test_a_used_one_time_consent_can_be_revoked(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version, consent_type="one_time")
     pisp.pay()
 
@@ -139,21 +141,21 @@ def test_status_query_checks_authentication_before_parameters(causeway: Causeway
 
 @VERSIONS
 @KINDS
-def test_payment_of_another_client_returns_404(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_of_another_client_returns_404(causeway: Causeway, version: int, kind: str) -> None:
     Pisp(causeway, version, kind).pay()
     causeway.tpp.client = causeway.hub.openbanking.clients.create(owner="x@example.com", title="Other").client
 
     assert Pisp(causeway, version, kind).status().status == 404
 
 
-def test_status_query_for_a_payment_of_another_bank_returns_404(causeway: Causeway) -> None:
+def test_a_status_query_for_a_payment_of_another_bank_returns_404(causeway: Causeway) -> None:
     Pisp(causeway, 1).pay()
 
     assert Pisp(causeway, 2).status().status == 404
     assert Pisp(causeway, 2).report("ACSC").status == 400
 
 
-def test_payment_with_a_consent_returns_401_without_a_bearer(causeway: Causeway) -> None:
+def test_a_payment_with_a_consent_returns_401_without_a_bearer_token(causeway: Causeway) -> None:
     Pisp(causeway, 1).pay()
 
     refused = Pisp(causeway, 1, "direct").status()
@@ -176,7 +178,7 @@ def test_payment_with_a_consent_returns_401_without_a_bearer(causeway: Causeway)
         ("bic=alphgb21xxx&payment_id=P-1", 200, None),
     ],
 )
-def test_status_query_of_a_direct_payment_requires_its_bank(
+def test_a_status_query_of_a_direct_payment_requires_its_bank(
     causeway: Causeway, query: str, status: int, code: str | None
 ) -> None:
     Pisp(causeway, 1, "direct").pay()
@@ -206,7 +208,7 @@ def test_status_query_of_a_direct_payment_requires_its_bank(
         (2, [3], "CANC"),
     ],
 )
-def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
+def test_each_report_replaces_the_status_of_a_payment_until_the_status_is_final(
     causeway: Causeway, version: int, reports: list[Any], last: Any
 ) -> None:
     pisp = Pisp(causeway, version)
@@ -218,7 +220,7 @@ def test_last_report_sets_the_status_of_a_payment_until_a_final_status(
     assert recorded(pisp).status == last
 
 
-def test_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> None:
+def test_a_status_report_without_a_change_adds_no_history_entry(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay()
 
@@ -240,7 +242,7 @@ def test_the_event_of_a_reported_payment_status_is_queued_immediately(causeway: 
     assert causeway.queued() == [event.delivery_id for event in causeway.recorded("event")] != []
 
 
-def test_repeated_report_returns_the_stored_response(causeway: Causeway) -> None:
+def test_a_repeated_report_returns_the_stored_response(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.pay()
     request_id = "6b2f0d35-5d39-4d4c-b7a4-0d8d2f2c8d11"
@@ -255,7 +257,7 @@ def test_repeated_report_returns_the_stored_response(causeway: Causeway) -> None
     assert (other.status, other.body["error_code"]) == (400, 4001)
 
 
-def test_two_concurrent_status_reports_are_both_recorded(causeway: Causeway) -> None:
+def test_two_concurrent_status_reports_are_recorded(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     pisp.pay()
 
@@ -266,7 +268,7 @@ def test_two_concurrent_status_reports_are_both_recorded(causeway: Causeway) -> 
 
 
 @VERSIONS
-def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Causeway, version: int) -> None:
+def test_the_event_of_an_early_status_report_is_queued_when_the_bank_responds(causeway: Causeway, version: int) -> None:
     causeway.tpp.set_events_url()
     pisp = Pisp(causeway, version, "direct")
     pisp.report(4)
@@ -277,7 +279,7 @@ def test_event_of_an_early_report_is_queued_with_the_bank_response(causeway: Cau
 
 
 @VERSIONS
-def test_status_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
+def test_a_status_report_before_the_bank_response_is_applied(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     said: list[Answer] = []
 
@@ -297,7 +299,9 @@ def test_status_report_before_the_bank_response_is_applied(causeway: Causeway, v
     assert pisp.report(1 if version == 1 else "ACCC").status == 200
 
 
-def test_early_report_in_another_api_version_is_applied(causeway: Causeway, request: pytest.FixtureRequest) -> None:
+def test_an_early_status_report_in_another_api_version_is_applied(
+    causeway: Causeway, request: pytest.FixtureRequest
+) -> None:
     pisp = Pisp(causeway, 1)
     request.getfixturevalue("moved")
     causeway.clock.advance(61)
@@ -309,7 +313,7 @@ def test_early_report_in_another_api_version_is_applied(causeway: Causeway, requ
     assert pisp.status().body["payment_status"] == 4
 
 
-def test_early_report_expires_after_15_minutes(causeway: Causeway) -> None:
+def test_an_early_status_report_expires_after_15_minutes(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     assert pisp.report(4).status == 400
     causeway.clock.advance(15 * 60 + 1)
@@ -320,7 +324,7 @@ def test_early_report_expires_after_15_minutes(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_report_on_an_unknown_payment_returns_400(causeway: Causeway, version: int) -> None:
+def test_a_report_on_an_unknown_payment_returns_400(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
 
     refused = pisp.report(4)
@@ -333,7 +337,7 @@ def test_report_on_an_unknown_payment_returns_400(causeway: Causeway, version: i
     assert pisp.status().status == 404
 
 
-def test_concurrent_early_reports_are_both_applied(causeway: Causeway) -> None:
+def test_two_concurrent_early_status_reports_are_applied(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
 
     with causeway.meanwhile("put", lambda: pisp.report(0)):
@@ -368,7 +372,7 @@ def moved(causeway: Causeway) -> Iterator[None]:
     causeway.hub.openbanking.banks.change(bic, api_version=1, signature_required=False, schemes=(), scopes=())
 
 
-def test_bank_moved_to_version_2_can_report_its_version_1_payments(
+def test_a_bank_that_changed_to_version_2_can_report_the_status_of_its_version_1_payments(
     causeway: Causeway, request: pytest.FixtureRequest
 ) -> None:
     pisp = Pisp(causeway, 1)

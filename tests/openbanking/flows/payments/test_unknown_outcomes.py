@@ -77,7 +77,7 @@ def test_every_payment_failure_has_a_reason_code(causeway: Causeway, does: Any, 
 
 
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
+def test_a_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, does: Any, reason: str) -> None:
     pisp = Pisp(causeway, 2, deferred=True)
     pisp.bank_answers(does)
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
@@ -88,7 +88,7 @@ def test_deferred_payment_failure_has_the_same_reason_code(causeway: Causeway, d
     assert pisp.outcome(accepted)["body"]["reason_code"] == reason
 
 
-def test_repeat_of_an_unfinished_request_returns_outcome_unknown(causeway: Causeway) -> None:
+def test_repeating_an_unfinished_payment_request_returns_the_reason_outcome_unknown(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         first = pisp.pay("key")
@@ -98,7 +98,7 @@ def test_repeat_of_an_unfinished_request_returns_outcome_unknown(causeway: Cause
     assert pisp.pay("key").body["reason_code"] == "outcome_unknown"
 
 
-def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
+def test_a_failed_read_has_no_reason_code(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(2)["access_token"]
     causeway.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
 
@@ -111,7 +111,7 @@ def test_failed_read_has_no_reason_code(causeway: Causeway) -> None:
 
 
 @KINDS
-def test_hub_sends_status_queries_to_a_version_2_bank_until_the_bank_returns_a_status(
+def test_the_hub_sends_status_queries_to_a_version_2_bank_until_the_bank_returns_a_status(
     causeway: Causeway, kind: str
 ) -> None:
     causeway.tpp.set_events_url()
@@ -143,7 +143,7 @@ def test_resolving_an_outcome_with_an_unchanged_status_sends_an_event(causeway: 
     assert [entry["status"] for entry in payment["history"]] == ["RCVD"]
 
 
-def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
+def test_the_hub_stops_sending_status_queries_for_an_unknown_outcome_after_a_day(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     begun = causeway.clock.time()
 
@@ -159,7 +159,7 @@ def test_status_queries_end_after_a_day(causeway: Causeway) -> None:
     assert [order.payment_id for order in unresolved(causeway)] == ["P-1"], "the operator still sees it"
 
 
-def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None:
+def test_an_unknown_status_from_the_bank_does_not_resolve_an_unknown_payment_outcome(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     answers = ["ACSC", "XXXX"]
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
@@ -169,7 +169,7 @@ def test_unknown_status_does_not_resolve_the_outcome(causeway: Causeway) -> None
     assert items(causeway, "payments")[0]["status"] == "ACSC"
 
 
-def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) -> None:
+def test_a_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": pisp.bearer})
     pisp.bank.answers["/revoke_token"] = lambda sent: {"status": "success"}
@@ -180,7 +180,7 @@ def test_status_query_is_not_sent_after_the_consent_ended(causeway: Causeway) ->
     assert causeway.recorded("payment_status")[0].state == "failed"
 
 
-def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway) -> None:
+def test_a_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     pisp.report("ACSC")
 
@@ -190,7 +190,7 @@ def test_status_query_is_not_sent_after_the_outcome_is_known(causeway: Causeway)
     assert causeway.recorded("payment_status")[0].state == "delivered"
 
 
-def test_hub_sends_no_status_queries_to_a_version_1_bank(causeway: Causeway) -> None:
+def test_the_hub_sends_no_status_queries_to_a_version_1_bank(causeway: Causeway) -> None:
     with_unknown_outcome(causeway, version=1)
 
     assert causeway.recorded("payment_status") == []
@@ -201,7 +201,7 @@ def test_hub_sends_no_status_queries_to_a_version_1_bank(causeway: Causeway) -> 
 
 @VERSIONS
 @pytest.mark.parametrize("status", ["first", "final"])
-def test_status_report_resolves_the_outcome(causeway: Causeway, version: int, status: str) -> None:
+def test_a_status_report_resolves_an_unknown_payment_outcome(causeway: Causeway, version: int, status: str) -> None:
     pisp = with_unknown_outcome(causeway, version)
 
     assert pisp.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
@@ -212,7 +212,9 @@ def test_status_report_resolves_the_outcome(causeway: Causeway, version: int, st
 
 
 @VERSIONS
-def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway: Causeway, version: int) -> None:
+def test_an_unknown_outcome_is_resolved_by_a_usable_response_to_a_repeated_order(
+    causeway: Causeway, version: int
+) -> None:
     pisp = with_unknown_outcome(causeway, version)
     pisp.bank_accepts_all()
 
@@ -223,7 +225,7 @@ def test_usable_response_to_a_repeat_of_the_order_resolves_the_outcome(causeway:
     assert unresolved(causeway) == []
 
 
-def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Causeway) -> None:
+def test_an_early_status_report_resolves_an_outcome_left_unknown_by_an_unusable_response(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.report("ACSC")
     pisp.bank_answers(payment_answer(2) | UNUSABLE)
@@ -237,7 +239,7 @@ def test_early_report_resolves_the_outcome_of_an_unusable_response(causeway: Cau
 # -- what the TPP sees
 
 
-def test_version_1_status_shows_an_unknown_outcome_until_a_report(causeway: Causeway) -> None:
+def test_a_version_1_status_shows_an_unknown_outcome_until_a_report(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, version=1)
 
     before = pisp.status().body
@@ -247,7 +249,7 @@ def test_version_1_status_shows_an_unknown_outcome_until_a_report(causeway: Caus
     assert "outcome" not in pisp.status().body
 
 
-def test_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(causeway: Causeway) -> None:
+def test_a_version_2_status_shows_an_unknown_outcome_while_the_bank_times_out(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     pisp.bank.answers[STATUS] = lambda sent: TimedOut("late")
 
@@ -271,7 +273,7 @@ def test_refused_status_query_leaves_the_outcome_unknown(causeway: Causeway) -> 
     assert pisp.status().body["outcome"] == pisp.status_of_order().body["outcome"] == "not_accepted"
 
 
-def test_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> None:
+def test_a_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     pisp.bank.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
 
@@ -280,7 +282,9 @@ def test_status_query_with_a_rejected_token_returns_502(causeway: Causeway) -> N
 
 @VERSIONS
 @KINDS
-def test_an_order_without_a_response_is_found_by_its_request_id(causeway: Causeway, version: int, kind: str) -> None:
+def test_a_payment_order_without_a_response_is_found_by_its_request_id(
+    causeway: Causeway, version: int, kind: str
+) -> None:
     pisp = Pisp.with_request_id(causeway, version, kind)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -302,7 +306,7 @@ def test_refused_or_unsent_order_has_the_outcome_not_accepted(causeway: Causeway
 
 
 @KINDS
-def test_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Causeway, kind: str) -> None:
+def test_a_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Causeway, kind: str) -> None:
     pisp = Pisp.with_request_id(causeway, 1, kind)
     pisp.pay()
 
@@ -311,14 +315,14 @@ def test_payment_with_a_lost_response_is_found_by_its_request_id(causeway: Cause
     assert (answer.status, answer.body["payment_id"], answer.body["payment_status"]) == (200, "P-1", 1)
 
 
-def test_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
+def test_a_payment_is_found_by_a_generated_request_id(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
     pisp.request_id = pisp.pay().headers["x-request-id"]
 
     assert pisp.status_of_order().body["payment_id"] == "P-1"
 
 
-def test_outcome_of_the_first_attempt_stays_unknown_after_a_refused_retry(causeway: Causeway) -> None:
+def test_the_outcome_of_the_first_attempt_remains_unknown_after_a_refused_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -331,7 +335,7 @@ def test_outcome_of_the_first_attempt_stays_unknown_after_a_refused_retry(causew
     assert len(unresolved(causeway)) == 1
 
 
-def test_outcome_of_an_order_is_returned_to_its_client_only(causeway: Causeway) -> None:
+def test_the_outcome_of_a_payment_order_is_returned_only_to_the_client_of_the_order(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -353,7 +357,7 @@ def test_outcome_of_an_order_is_returned_to_its_client_only(causeway: Causeway) 
 @pytest.mark.parametrize(
     "query", ["", "payment_id=P-1&request_id=5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1", "request_id=7", "request_id="]
 )
-def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causeway, query: str) -> None:
+def test_a_status_query_without_exactly_one_valid_id_returns_400(causeway: Causeway, query: str) -> None:
     pisp = Pisp(causeway, 2)
 
     answer = causeway.tpp.call("GET", f"/tpp/payment_status?{query}", bearer=pisp.bearer)
@@ -361,7 +365,7 @@ def test_status_query_without_exactly_one_valid_id_returns_400(causeway: Causewa
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
 
 
-def test_bearer_of_a_spent_consent_gets_the_outcome_of_its_own_order(causeway: Causeway) -> None:
+def test_the_bearer_token_of_a_used_one_time_consent_gets_the_outcome_of_its_own_order(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, consent_type="one_time")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -375,7 +379,7 @@ def test_bearer_of_a_spent_consent_gets_the_outcome_of_its_own_order(causeway: C
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("key", [None, "key"])
-def test_an_order_without_a_response_is_unresolved(
+def test_a_payment_order_without_a_response_is_listed_as_unresolved(
     causeway: Causeway, version: int, kind: str, key: str | None
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -396,7 +400,7 @@ def test_a_payment_with_a_response_is_not_listed_as_unresolved(causeway: Causewa
     assert unresolved(causeway) == []
 
 
-def test_an_order_of_a_crashed_process_is_listed_as_unresolved(causeway: Causeway) -> None:
+def test_a_payment_order_of_a_crashed_process_is_listed_as_unresolved(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         pisp.pay()
@@ -431,7 +435,7 @@ def test_only_the_first_of_two_concurrent_operators_resolves_an_order(causeway: 
     assert order_of(pisp).outcome == "not_accepted"
 
 
-def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> None:
+def test_the_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -444,7 +448,7 @@ def test_operator_resolves_an_order_accepted_by_the_bank(causeway: Causeway) -> 
     assert pisp.status("P-7").body["payment_status"] == 4
 
 
-def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None:
+def test_an_early_status_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -456,7 +460,7 @@ def test_early_report_is_applied_to_a_resolved_order(causeway: Causeway) -> None
 
 
 @VERSIONS
-def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway, version: int) -> None:
+def test_the_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway, version: int) -> None:
     unnamed, named = Pisp.with_request_id(causeway, version), with_unknown_outcome(causeway, version)
     unnamed.bank_answers(TimedOut("late"))
     unnamed.pay()
@@ -468,7 +472,7 @@ def test_operator_resolves_an_order_not_accepted_by_the_bank(causeway: Causeway,
     assert items(causeway, "payments")[0]["outcome"] == "not_accepted"
 
 
-def test_operator_can_confirm_a_payment_id_that_the_bank_returned(causeway: Causeway) -> None:
+def test_the_operator_can_confirm_a_payment_id_that_the_bank_returned(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, version=1)
 
     causeway.hub.openbanking.call(record_accepted, pisp.bank.bic, pisp.request_id or "", "P-1")
@@ -477,7 +481,7 @@ def test_operator_can_confirm_a_payment_id_that_the_bank_returned(causeway: Caus
     assert unresolved(causeway) == []
 
 
-def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> None:
+def test_an_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> None:
     known, named = Pisp.with_request_id(causeway, 2, "direct"), with_unknown_outcome(causeway)
     known.bank.answers[WEBHOOKS[2, "direct"]] = lambda sent: payment_answer(2, "P-9")
     known.pay()
@@ -501,7 +505,7 @@ def test_invalid_resolution_is_rejected_with_the_reason(causeway: Causeway) -> N
     assert len(unresolved(causeway)) == 2
 
 
-def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -> None:
+def test_a_payment_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         pisp.pay()
@@ -513,7 +517,7 @@ def test_order_that_is_still_being_sent_cannot_be_resolved(causeway: Causeway) -
 # -- the id of an order
 
 
-def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: Causeway) -> None:
+def test_the_request_id_of_an_order_with_an_unknown_outcome_remains_claimed(causeway: Causeway) -> None:
     pisp, other = Pisp.with_request_id(causeway, 2), Pisp(causeway, 2, "direct")
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -525,7 +529,7 @@ def test_request_id_of_an_order_with_an_unknown_outcome_stays_claimed(causeway: 
     assert other.pay().status == 200
 
 
-def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway: Causeway) -> None:
+def test_a_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway: Causeway) -> None:
     first, second = Pisp.with_request_id(causeway, 1, "direct"), Pisp(causeway, 1, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
@@ -537,7 +541,7 @@ def test_reused_request_id_does_not_show_the_payment_of_the_first_order(causeway
 
 
 @pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
-def test_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then: str) -> None:
+def test_a_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then: str) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.pay()
     pisp.report(4)
@@ -550,7 +554,7 @@ def test_failed_retry_does_not_reopen_an_accepted_order(causeway: Causeway, then
     assert pisp.status_of_order().body["payment_status"] == 4
 
 
-def test_late_response_to_the_first_attempt_does_not_replace_the_payment_of_the_retry(causeway: Causeway) -> None:
+def test_a_late_response_to_the_first_attempt_does_not_replace_the_payment_of_the_retry(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
 
     def slow(sent: ReceivedRequest) -> Any:
@@ -566,7 +570,7 @@ def test_late_response_to_the_first_attempt_does_not_replace_the_payment_of_the_
 
 
 @pytest.mark.parametrize("second", ["refuses", "is not reached"])
-def test_order_refused_in_both_attempts_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
+def test_a_payment_order_refused_in_both_attempts_has_the_outcome_not_accepted(causeway: Causeway, second: str) -> None:
     pisp = Pisp.with_request_id(causeway, 2)
     for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
         pisp.bank_answers(does)
@@ -577,7 +581,7 @@ def test_order_refused_in_both_attempts_has_the_outcome_not_accepted(causeway: C
     assert unresolved(causeway) == []
 
 
-def test_order_with_a_reused_request_id_contains_no_data_of_the_first_order(causeway: Causeway) -> None:
+def test_a_payment_order_with_a_reused_request_id_contains_no_data_of_the_first_order(causeway: Causeway) -> None:
     first, second = Pisp.with_request_id(causeway, 2), Pisp(causeway, 2, "direct")
     first.pay()
     causeway.clock.advance(CLAIMED_SECONDS + 1)
@@ -590,9 +594,7 @@ def test_order_with_a_reused_request_id_contains_no_data_of_the_first_order(caus
     assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(causeway)) == (None, None, [])
 
 
-def test_report_on_an_earlier_payment_does_not_resolve_a_later_order_with_the_same_request_id(
-    causeway: Causeway,
-) -> None:
+def test_a_report_on_a_payment_does_not_resolve_a_later_order_with_the_same_request_id(causeway: Causeway) -> None:
     first, second = with_unknown_outcome(causeway, 1), Pisp(causeway, 1, "direct")
     causeway.hub.openbanking.call(record_not_accepted, first.bank.bic, first.request_id or "")
     causeway.clock.advance(CLAIMED_SECONDS + 1)
@@ -607,7 +609,7 @@ def test_report_on_an_earlier_payment_does_not_resolve_a_later_order_with_the_sa
 
 
 @VERSIONS
-def test_payment_recorded_as_not_accepted_becomes_unknown_if_the_bank_returns_its_id_again(
+def test_a_payment_recorded_as_not_accepted_becomes_unknown_if_the_bank_returns_its_id_again(
     causeway: Causeway, version: int
 ) -> None:
     pisp = with_unknown_outcome(causeway, version)
@@ -621,7 +623,7 @@ def test_payment_recorded_as_not_accepted_becomes_unknown_if_the_bank_returns_it
     assert len(causeway.recorded("payment_status")) == queries + (version == 2)
 
 
-def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Causeway) -> None:
+def test_a_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(payment_answer(1) | UNUSABLE)
     pisp.pay()
@@ -633,7 +635,7 @@ def test_payment_with_a_status_cannot_be_recorded_as_not_accepted(causeway: Caus
         causeway.hub.openbanking.call(record_not_accepted, pisp.bank.bic, pisp.request_id or "")
 
 
-def test_order_is_found_by_its_generated_request_id_after_a_storage_failure(causeway: Causeway) -> None:
+def test_a_payment_order_is_found_by_its_generated_request_id_after_a_storage_failure(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     with Fault(causeway, "before", 3, lasting=True):
         failed = pisp.pay()
@@ -646,7 +648,7 @@ def test_order_is_found_by_its_generated_request_id_after_a_storage_failure(caus
     assert len(unresolved(causeway)) == 1
 
 
-def test_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> None:
+def test_the_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> None:
     request_id, orders = str(uuid.uuid4()), causeway.hub.openbanking.orders
     order = Order("GONEDEFFXXX", request_id, causeway.tpp.client_id, "/tpp/payment_initiation", None, 2, "digest")
     causeway.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
@@ -658,7 +660,7 @@ def test_operator_resolves_an_order_of_a_removed_bank(causeway: Causeway) -> Non
 
 @pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
 @pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
-def test_unknown_outcome_metric_counts_each_unknown_outcome_once(
+def test_an_unknown_outcome_metric_counts_each_unknown_outcome_once(
     causeway: Causeway, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pisp: Pisp = Pisp(causeway, 2, deferred=later)
@@ -700,7 +702,7 @@ def test_a_retried_order_with_a_new_payment_id_does_not_replace_the_first_paymen
     assert pisp.status("P-1").body["payment_status"] == 2
 
 
-def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Causeway) -> None:
+def test_a_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     causeway.hub.openbanking.banks.change(pisp.bank.bic, active=False)
     try:
@@ -711,14 +713,14 @@ def test_status_shows_an_unknown_outcome_while_the_bank_is_inactive(causeway: Ca
         causeway.hub.openbanking.banks.change(pisp.bank.bic, active=True)
 
 
-def test_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
+def test_a_payment_order_waiting_to_be_sent_is_pending(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 2, deferred=True)
     pisp.order()
 
     assert pisp.status_of_order().body == {"request_id": pisp.request_id, "outcome": "pending"}
 
 
-def test_event_of_an_accepted_order_has_the_status_of_its_early_report(causeway: Causeway) -> None:
+def test_the_event_of_an_accepted_order_contains_the_status_of_its_early_report(causeway: Causeway) -> None:
     pisp = Pisp.with_request_id(causeway, 1)
     pisp.bank_answers(TimedOut("late"))
     pisp.pay()
@@ -737,7 +739,7 @@ def status_on_callback_page(causeway: Causeway, pisp: Pisp) -> StatusResult | No
     return causeway.hub.openbanking.call(find_payment_status, pisp.bank.bic, "P-1", **visit)
 
 
-def test_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:
+def test_the_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway, version=1)
     unknown = status_on_callback_page(causeway, pisp)
     pisp.report(4)
@@ -746,7 +748,7 @@ def test_callback_page_shows_an_unknown_outcome(causeway: Causeway) -> None:
     assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
 
 
-def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causeway) -> None:
+def test_a_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causeway) -> None:
     pisp = with_unknown_outcome(causeway)
     pisp.bank.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
 
@@ -755,7 +757,7 @@ def test_status_query_of_the_callback_page_resolves_the_outcome(causeway: Causew
     assert unresolved(causeway) == []
 
 
-def test_status_query_for_an_order_claimed_by_an_earlier_release_returns_404(causeway: Causeway) -> None:
+def test_a_status_query_for_an_order_claimed_by_an_earlier_release_returns_404(causeway: Causeway) -> None:
     request_id, now = str(uuid.uuid4()), causeway.clock.time()
     _, key = order_key("BETADEF1", request_id)
     old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}

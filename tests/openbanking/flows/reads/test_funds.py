@@ -26,21 +26,21 @@ def asked(relay: Relay, amount: Any, answer: Json, currency: str = "GBP") -> Ans
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_version_1_bank_can_confirm_funds_with_true_or_false(relay: Relay, said: bool, told_tpp: str) -> None:
+def test_a_version_1_bank_can_confirm_funds_with_true_or_false(relay: Relay, said: bool, told_tpp: str) -> None:
     answer = asked(relay, "12.50", {"funds_available": said})
 
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
 @pytest.mark.parametrize(("said", "told_tpp"), [(True, YES), (False, NO)])
-def test_funds_available_member_overrides_a_balance(relay: Relay, said: bool, told_tpp: str) -> None:
+def test_the_member_funds_available_has_precedence_over_a_balance(relay: Relay, said: bool, told_tpp: str) -> None:
     for balance in (0, 1_000_000):
         answer = asked(relay, "12.50", {"funds_available": said, "balance": balance, "currency": "GBP"})
         assert answer.text == told_tpp
 
 
 @pytest.mark.parametrize("said", ["true", "yes", 1, 0, [], {}, ""], ids=repr)
-def test_mistyped_funds_available_member_returns_502(relay: Relay, said: Any) -> None:
+def test_a_member_funds_available_of_the_wrong_type_returns_502(relay: Relay, said: Any) -> None:
     both = {"funds_available": said, "balance": 1_000_000, "currency": "GBP"}
 
     assert "funds_available" in details_of(asked(relay, 1, both))
@@ -79,7 +79,7 @@ COMPARED: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("amount", "balance", "told_tpp"), COMPARED, ids=repr)
-def test_funds_confirmation_compares_the_balance_exactly(
+def test_a_funds_confirmation_compares_the_balance_without_rounding(
     relay: Relay, amount: Any, balance: Any, told_tpp: str
 ) -> None:
     answer = asked(relay, amount, {"balance": balance, "currency": "GBP"})
@@ -87,14 +87,14 @@ def test_funds_confirmation_compares_the_balance_exactly(
     assert (answer.status, answer.text) == (200, told_tpp)
 
 
-def test_null_funds_available_member_falls_back_to_the_balance(relay: Relay) -> None:
+def test_the_balance_is_used_if_the_member_funds_available_is_null(relay: Relay) -> None:
     answer = asked(relay, 1, {"funds_available": None, "balance": 1, "currency": "GBP"})
 
     assert answer.text == YES
 
 
 @pytest.mark.parametrize("currency", ["EUR", "gbp", "GBPX", 826, []], ids=repr)
-def test_balance_in_another_currency_returns_502(relay: Relay, currency: Any) -> None:
+def test_a_balance_in_another_currency_returns_502(relay: Relay, currency: Any) -> None:
     for balance in (0, 1_000_000):
         answer = asked(relay, 1, {"balance": balance, "currency": currency})
         assert "currency" in details_of(answer)
@@ -104,13 +104,13 @@ NO_BALANCE: list[Any] = ["ten", "", "1,50", "1e3", " 1 ", "1_000", "NaN", "sNaN"
 
 
 @pytest.mark.parametrize("balance", [*NO_BALANCE, "\u0661", True, False, [], {}, [1], {"amount": 1}], ids=repr)
-def test_balance_that_is_not_a_number_returns_502(relay: Relay, balance: Any) -> None:
+def test_a_balance_that_is_not_a_number_returns_502(relay: Relay, balance: Any) -> None:
     answer = asked(relay, 1, {"balance": balance, "currency": "GBP"})
 
     assert "balance" in details_of(answer)
 
 
-def test_balance_with_a_huge_exponent_returns_200_or_502(relay: Relay) -> None:
+def test_a_balance_with_a_huge_exponent_returns_200_if_valid_or_502_if_invalid(relay: Relay) -> None:
     for balance in (Number("1e999999"), Number("-1e999999"), Number("1e-999999"), Number("0e999999")):
         answer = asked(relay, 1, {"balance": balance, "currency": "GBP"})
         assert answer.status in (200, 502)
@@ -122,7 +122,7 @@ def test_balance_with_a_huge_exponent_returns_200_or_502(relay: Relay) -> None:
     [{}, {"balance": 100}, {"currency": "GBP"}, {"balance": None, "currency": None}, {"funds_available": None}],
     ids=repr,
 )
-def test_version_1_response_without_a_confirmation_or_balance_returns_502(relay: Relay, answer: Json) -> None:
+def test_a_version_1_response_without_a_confirmation_or_balance_returns_502(relay: Relay, answer: Json) -> None:
     assert "neither" in details_of(asked(relay, 1, answer))
 
 
@@ -140,7 +140,7 @@ def test_version_2_bank_confirms_funds_with_true_or_false(relay: Relay, name: st
 @pytest.mark.parametrize(
     "answer", [{}, {"balance": 100, "currency": "EUR"}, *({"funds_available": said} for said in ("true", 1, 0, None))]
 )
-def test_version_2_response_without_a_valid_confirmation_returns_502(relay: Relay, answer: Json) -> None:
+def test_a_version_2_response_without_a_valid_confirmation_returns_502(relay: Relay, answer: Json) -> None:
     assert "funds_available" in details_of(relay.call(TWO, answer=answer))
 
 
@@ -162,7 +162,7 @@ def test_other_members_of_a_funds_confirmation_reach_neither_the_tpp_nor_the_log
     assert "73519" not in str(answer.headers) + lines.text
 
 
-def test_compared_balance_reaches_neither_the_tpp_nor_the_log(relay: Relay, lines: Lines) -> None:
+def test_the_balance_compared_in_a_funds_check_reaches_neither_the_tpp_nor_the_log(relay: Relay, lines: Lines) -> None:
     compared = asked(relay, 1, SECRET, "EUR")
     of_another_currency = asked(relay, 1, SECRET, "GBP")
 

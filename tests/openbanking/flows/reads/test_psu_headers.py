@@ -55,7 +55,7 @@ def test_all_ten_psu_headers_reach_the_bank_unchanged_in_immediate_and_deferred_
 
 
 @EVERY_ROW
-def test_bank_request_has_psu_headers_only_if_the_tpp_sent_psu_headers(causeway: Causeway, row: Row) -> None:
+def test_a_bank_request_has_psu_headers_only_if_the_tpp_sent_psu_headers(causeway: Causeway, row: Row) -> None:
     relay = Relay(causeway)
 
     relay.call(row)
@@ -87,7 +87,7 @@ def test_invalid_psu_headers_return_400_with_their_names_before_any_write(
     assert len(causeway.recorded()) == before
 
 
-def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
+def test_a_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
     relay, twice = Relay(causeway), ["192.0.2.7", "192.0.2.8"]
 
     answer = causeway.tpp.call(
@@ -103,7 +103,9 @@ def test_repeated_psu_ip_address_returns_400(causeway: Causeway) -> None:
 
 
 @VERSIONS
-def test_psu_headers_are_not_logged_and_are_stored_encrypted(causeway: Causeway, version: int, lines: Lines) -> None:
+def test_the_values_of_psu_headers_are_stored_encrypted_and_are_not_logged(
+    causeway: Causeway, version: int, lines: Lines
+) -> None:
     relay, row = Relay(causeway), ACCOUNTS[version]
 
     relay.call(row, headers=SENT)
@@ -144,7 +146,7 @@ def accepted_before(
 
 @VERSIONS
 @pytest.mark.parametrize("address", ["192.0.2.7", None])
-def test_deferred_call_of_an_earlier_version_reaches_the_bank(
+def test_a_deferred_call_of_an_earlier_version_reaches_the_bank(
     causeway: Causeway, version: int, address: str | None
 ) -> None:
     row, tokens = ACCOUNTS[version], causeway.tpp.tokens(version)
@@ -160,7 +162,7 @@ def test_deferred_call_of_an_earlier_version_reaches_the_bank(
 
 
 @VERSIONS
-def test_deferred_payment_of_an_earlier_version_reaches_the_bank(causeway: Causeway, version: int) -> None:
+def test_a_deferred_payment_of_an_earlier_version_reaches_the_bank(causeway: Causeway, version: int) -> None:
     tokens = causeway.tpp.tokens(version, scopes=SCOPES[version])
     causeway.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: payment_answer(version)
     (access,) = [item for item in causeway.hub.store.scan("consents") if item["part"].startswith("access#")]

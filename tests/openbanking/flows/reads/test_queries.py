@@ -17,7 +17,9 @@ PAGES = [
 
 
 @pytest.mark.parametrize(("webhook", "query", "sent"), PAGES)
-def test_page_parameters_have_defaults_and_limits(relay: Relay, webhook: str, query: str, sent: dict[str, int]) -> None:
+def test_the_page_parameters_have_default_values_and_maximum_values(
+    relay: Relay, webhook: str, query: str, sent: dict[str, int]
+) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert relay.call(row, raw_query=query).status == 200
@@ -26,7 +28,7 @@ def test_page_parameters_have_defaults_and_limits(relay: Relay, webhook: str, qu
 
 
 @pytest.mark.parametrize("status", ["booked", "pending", "both"])
-def test_booking_status_reaches_the_bank(relay: Relay, status: str) -> None:
+def test_the_booking_status_of_a_query_is_sent_to_the_bank(relay: Relay, status: str) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
 
     assert relay.call(row, {"account_id": "A-1", "booking_status": status}).status == 200
@@ -44,7 +46,9 @@ def test_one_day_period_is_valid_and_a_reversed_period_returns_400(relay: Relay)
 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
-def test_version_1_account_query_without_iban_or_account_id_returns_400(relay: Relay, webhook: str) -> None:
+def test_a_version_1_account_query_without_an_iban_and_without_an_account_id_returns_400(
+    relay: Relay, webhook: str
+) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = relay.call(row, raw_query="")
@@ -55,7 +59,7 @@ def test_version_1_account_query_without_iban_or_account_id_returns_400(relay: R
 
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
-def test_version_1_account_query_sends_both_iban_and_account_id(relay: Relay, webhook: str) -> None:
+def test_a_version_1_account_query_sends_the_iban_and_the_account_id_to_the_bank(relay: Relay, webhook: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert relay.call(row, raw_query=f"iban={IBAN}&account_id=A-1").status == 200
@@ -66,7 +70,7 @@ def test_version_1_account_query_sends_both_iban_and_account_id(relay: Relay, we
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
 @pytest.mark.parametrize(("iban", "account_id"), [(IBAN, "A-2"), (OTHER_IBAN, "A-1")])
-def test_version_1_account_query_with_one_unapproved_identifier_returns_403(
+def test_a_version_1_account_query_with_one_unapproved_identifier_returns_403(
     relay: Relay, webhook: str, iban: str, account_id: str
 ) -> None:
     row = BY_WEBHOOK[webhook]
@@ -80,7 +84,7 @@ def test_version_1_account_query_with_one_unapproved_identifier_returns_403(
 
 @pytest.mark.parametrize("webhook", ["/account", "/account_balance", "/account_payments"])
 @pytest.mark.parametrize("spelling", [IBAN, IBAN.lower(), "GB33 BUKB 2020 1555 5555 55"])
-def test_iban_reaches_the_bank_in_upper_case_without_spaces(relay: Relay, webhook: str, spelling: str) -> None:
+def test_an_iban_reaches_the_bank_in_upper_case_without_spaces(relay: Relay, webhook: str, spelling: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     assert relay.call(row, {"iban": spelling}).status == 200
@@ -91,7 +95,7 @@ def test_iban_reaches_the_bank_in_upper_case_without_spaces(relay: Relay, webhoo
 
 @pytest.mark.parametrize("webhook", ["/v2_account", "/v2_account_balances", "/v2_account_transactions"])
 @pytest.mark.parametrize("account_id", ["", "&account_id=A-1"])
-def test_version_2_account_query_with_an_iban_returns_400(relay: Relay, webhook: str, account_id: str) -> None:
+def test_a_version_2_account_query_with_an_iban_returns_400(relay: Relay, webhook: str, account_id: str) -> None:
     row = BY_WEBHOOK[webhook]
 
     answer = relay.call(row, raw_query=f"iban={IBAN}&booking_status=both{account_id}")

@@ -49,7 +49,7 @@ def exceeded(answer: Answer) -> bool:
 
 
 @EVERY_READ
-def test_fifth_unattended_read_of_a_day_returns_429_until_midnight_utc(
+def test_the_fifth_unattended_read_of_a_day_returns_429_until_midnight_utc(
     causeway: Causeway, version: int, call: str
 ) -> None:
     limit_reads(causeway, version)
@@ -66,7 +66,7 @@ def test_fifth_unattended_read_of_a_day_returns_429_until_midnight_utc(
 
 
 @EVERY_READ
-def test_bank_without_a_read_limit_counts_no_reads(causeway: Causeway, version: int, call: str) -> None:
+def test_a_bank_without_a_read_limit_counts_no_reads(causeway: Causeway, version: int, call: str) -> None:
     aisp, query = Aisp(causeway, version), READS[version][call]
 
     aisp.use_up(call, LIMIT + 2, **query)
@@ -88,13 +88,13 @@ def test_attended_reads_are_never_counted(causeway: Causeway, version: int, call
     assert aisp.read(call, ATTENDED, **query).status == 200
 
 
-def test_read_with_psu_headers_but_no_psu_ip_address_is_unattended(aisp: Aisp) -> None:
+def test_a_read_with_psu_headers_but_no_psu_ip_address_is_unattended(aisp: Aisp) -> None:
     aisp.use_up()
 
     assert exceeded(aisp.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
 
 
-def test_each_call_and_each_account_has_its_own_count(aisp: Aisp) -> None:
+def test_unattended_reads_are_counted_separately_for_each_call_and_each_account(aisp: Aisp) -> None:
     aisp.use_up()
     aisp.use_up("account", account_id="r1")
     aisp.use_up("account", account_id="r2")
@@ -105,7 +105,7 @@ def test_each_call_and_each_account_has_its_own_count(aisp: Aisp) -> None:
     assert aisp.read("account", account_id="r3").status == 200
 
 
-def test_each_consent_has_its_own_count(causeway: Causeway, aisp: Aisp) -> None:
+def test_unattended_reads_are_counted_separately_for_each_consent(causeway: Causeway, aisp: Aisp) -> None:
     aisp.use_up()
     other = Aisp(causeway, 2)
 
@@ -137,7 +137,7 @@ def test_read_counts_expire_after_two_days(causeway: Causeway, aisp: Aisp) -> No
     assert item["expires_at"] == causeway.clock.time() + 2 * DAY
 
 
-def test_read_by_iban_and_account_id_counts_toward_both_identifiers(causeway: Causeway) -> None:
+def test_a_read_by_iban_and_account_id_is_counted_for_the_iban_and_for_the_account_id(causeway: Causeway) -> None:
     limit_reads(causeway, 1)
     aisp = Aisp(causeway, 1)
     aisp.use_up("account", 2, iban=IBAN, account_id="77")
@@ -165,7 +165,7 @@ def test_reads_with_the_same_iban_in_different_case_are_counted_together(causewa
         (2, "account_transactions", {}, {"page_key": "next"}),
     ],
 )
-def test_later_pages_are_not_counted(
+def test_reads_of_the_second_and_later_pages_are_not_counted(
     causeway: Causeway, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
 ) -> None:
     limit_reads(causeway, version, 1)
@@ -200,7 +200,7 @@ def test_funds_confirmations_are_not_counted(causeway: Causeway, version: int) -
         ({"account_id": "r1", "iban": IBAN}, {}, 400),
     ],
 )
-def test_read_refused_for_a_reason_other_than_the_limit_is_not_counted(
+def test_a_read_refused_for_a_reason_other_than_the_limit_is_not_counted(
     aisp: Aisp, query: dict[str, str], headers: dict[str, str], status: int
 ) -> None:
     assert aisp.read("account", headers, **query).status == status
@@ -211,7 +211,7 @@ def test_read_refused_for_a_reason_other_than_the_limit_is_not_counted(
 # -- the operator
 
 
-def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Causeway) -> None:
+def test_a_change_of_the_read_limit_by_the_operator_is_effective_within_a_minute(causeway: Causeway) -> None:
     aisp, bic = Aisp(causeway, 2), causeway.banks[2].bic
     banks = causeway.another_process().openbanking.banks
     aisp.use_up()
@@ -229,7 +229,7 @@ def test_limit_change_by_the_operator_takes_effect_within_a_minute(causeway: Cau
 
 
 @pytest.mark.parametrize("failure", [GONE, NotReached("no trusted TLS connection could be made")])
-def test_read_that_never_reached_the_bank_is_not_counted(aisp: Aisp, failure: NotReached) -> None:
+def test_a_read_that_never_reached_the_bank_is_not_counted(aisp: Aisp, failure: NotReached) -> None:
     aisp.bank_answers(failure, "/v2_accounts")
     for _ in range(LIMIT + 1):
         aisp.causeway.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
@@ -251,14 +251,14 @@ def test_read_that_never_reached_the_bank_is_not_counted(aisp: Aisp, failure: No
         Reply(200, b"nonsense", {}, 0.01),
     ],
 )
-def test_a_read_that_may_have_reached_its_bank_stays_counted(aisp: Aisp, failure: Any) -> None:
+def test_a_read_that_may_have_reached_its_bank_remains_counted(aisp: Aisp, failure: Any) -> None:
     aisp.bank_answers(failure, "/v2_accounts")
     assert aisp.read().status == 502
 
     assert aisp.counted() == 1
 
 
-def test_read_at_a_paused_bank_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_read_at_a_paused_bank_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
     open_circuit(causeway, 2)
 
     answer = aisp.read()
@@ -268,16 +268,14 @@ def test_read_at_a_paused_bank_is_not_counted(causeway: Causeway, aisp: Aisp) ->
     assert aisp.calls == 0
 
 
-def test_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_read_at_a_bank_paused_during_the_request_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.meanwhile("update", lambda: open_circuit(causeway, 2)):
         assert aisp.read().status == 502
 
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_a_read_remains_counted_and_a_log_line_is_written_if_the_count_cannot_be_released(
-    aisp: Aisp, lines: Lines
-) -> None:
+def test_a_failure_to_release_a_read_count_is_logged_and_the_read_remains_counted(aisp: Aisp, lines: Lines) -> None:
     aisp.bank_answers(GONE, "/v2_accounts")
 
     with aisp.causeway.storage_gone("transact"):
@@ -292,14 +290,16 @@ def test_a_read_remains_counted_and_a_log_line_is_written_if_the_count_cannot_be
 # -- storage that fails
 
 
-def test_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_read_with_a_lost_storage_response_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.answer_lost("update", applied=True):
         assert aisp.read().status == 200
 
     assert (aisp.counted(), aisp.calls) == (1, 1)
 
 
-def test_last_read_within_the_limit_returns_200_after_a_lost_storage_response(causeway: Causeway, aisp: Aisp) -> None:
+def test_the_last_read_within_the_limit_returns_200_after_a_lost_storage_response(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     aisp.use_up(times=LIMIT - 1)
 
     with causeway.answer_lost("update", applied=True):
@@ -309,7 +309,7 @@ def test_last_read_within_the_limit_returns_200_after_a_lost_storage_response(ca
     assert (aisp.counted(), aisp.calls) == (LIMIT, LIMIT)
 
 
-def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.storage_gone("update"), causeway.storage_gone("transact"):
         answer = aisp.read()
 
@@ -318,7 +318,9 @@ def test_read_that_cannot_be_counted_returns_500_and_is_not_sent(causeway: Cause
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_read_with_an_unconfirmed_count_returns_500_and_releases_the_count(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_read_whose_count_storage_did_not_confirm_returns_500_and_is_not_counted(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     with causeway.answer_lost("update", applied=True), causeway.answer_lost("transact", applied=True):
         assert aisp.read().status == 500
 
@@ -335,7 +337,7 @@ def finish(causeway: Causeway, request_id: str) -> None:
 
 
 @EVERY_READ
-def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(
+def test_a_deferred_read_is_counted_when_accepted_and_the_fifth_deferred_read_returns_429(
     causeway: Causeway, version: int, call: str
 ) -> None:
     limit_reads(causeway, version)
@@ -353,7 +355,7 @@ def test_deferred_read_counts_on_acceptance_and_the_fifth_returns_429(
     assert (aisp.counted(), aisp.calls) == (LIMIT, LIMIT)
 
 
-def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(
+def test_a_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once(
     causeway: Causeway, aisp: Aisp
 ) -> None:
     with causeway.answer_lost("transact", applied=True):
@@ -362,14 +364,14 @@ def test_deferred_read_with_a_lost_storage_response_is_accepted_and_counted_once
     assert aisp.counted() == len(causeway.recorded("relay")) == 1
 
 
-def test_deferred_read_that_was_not_written_returns_500_and_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_that_was_not_written_returns_500_and_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
     with causeway.answer_lost("transact", applied=False):
         assert aisp.read(headers=LATER).status == 500
 
     assert aisp.counted() == len(causeway.recorded("relay")) == 0
 
 
-def test_immediate_and_deferred_reads_share_one_limit(aisp: Aisp) -> None:
+def test_immediate_and_deferred_reads_are_counted_together_toward_one_limit(aisp: Aisp) -> None:
     aisp.use_up(times=2)
     for _ in range(2):
         accepted_id(aisp.read(headers=LATER))
@@ -384,7 +386,7 @@ def test_an_attended_deferred_read_is_not_counted(aisp: Aisp) -> None:
     assert aisp.items() == []
 
 
-def test_retried_deferred_read_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_retried_deferred_read_is_counted_once(causeway: Causeway, aisp: Aisp) -> None:
     aisp.bank_answers(Reply(503, b"", {}, 0.01), "/v2_accounts")
     request_id = accepted_id(aisp.read(headers=LATER))
 
@@ -395,7 +397,7 @@ def test_retried_deferred_read_is_counted_once(causeway: Causeway, aisp: Aisp) -
     assert causeway.delivery(request_id).state == "failed"
 
 
-def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_is_not_counted_if_no_attempt_reached_the_bank(causeway: Causeway, aisp: Aisp) -> None:
     aisp.bank_answers(GONE, "/v2_accounts")
     request_id = accepted_id(aisp.read(headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
@@ -407,7 +409,9 @@ def test_deferred_read_releases_its_count_if_no_attempt_reached_the_bank(causewa
     assert aisp.counted() == 0
 
 
-def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_remains_counted_if_one_attempt_may_have_reached_the_bank(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     aisp.bank_answers(TimedOut("no answer came in time"), "/v2_accounts")
     request_id = accepted_id(aisp.read(headers=LATER))
     causeway.hub.delivery.worker.attempt(request_id)
@@ -419,7 +423,7 @@ def test_deferred_read_stays_counted_if_one_attempt_may_have_reached_the_bank(ca
     assert aisp.counted() == 1
 
 
-def test_expired_deferred_read_without_an_attempt_releases_its_count(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_that_expires_without_an_attempt_is_not_counted(causeway: Causeway, aisp: Aisp) -> None:
     request_id = accepted_id(aisp.read(headers=LATER))
     causeway.clock.advance(PLANS["relay"].lifetime + 1)
 
@@ -442,7 +446,7 @@ def test_a_deferred_read_of_a_crashed_worker_remains_counted(causeway: Causeway,
     assert aisp.counted() == 1
 
 
-def test_deferred_read_that_fails_with_an_internal_error_stays_counted(
+def test_a_deferred_read_that_fails_with_an_internal_error_remains_counted(
     causeway: Causeway, aisp: Aisp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object) -> Any:
@@ -457,7 +461,9 @@ def test_deferred_read_that_fails_with_an_internal_error_stays_counted(
     assert aisp.counted() == 1
 
 
-def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causeway, aisp: Aisp) -> None:
+def test_a_deferred_read_that_is_not_sent_because_of_a_revoked_consent_is_not_counted(
+    causeway: Causeway, aisp: Aisp
+) -> None:
     request_id = accepted_id(aisp.read(headers=LATER))
     causeway.tpp.call("POST", "/tpp/token/revoke", {"token": aisp.bearer})
 
@@ -467,7 +473,7 @@ def test_deferred_read_of_a_revoked_consent_releases_its_count(causeway: Causewa
     assert (aisp.counted(), aisp.calls) == (0, 0)
 
 
-def test_read_count_released_after_midnight_does_not_change_the_counts_of_the_new_day(
+def test_a_read_count_released_after_midnight_does_not_change_the_counts_of_the_new_day(
     causeway: Causeway, aisp: Aisp
 ) -> None:
     causeway.clock.advance(15 * 3600 - 10)

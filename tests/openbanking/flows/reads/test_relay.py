@@ -46,7 +46,7 @@ def test_numbers_of_a_bank_response_reach_the_tpp_unchanged(causeway: Causeway, 
 
 
 @VERSIONS
-def test_bank_call_has_all_headers_and_a_signature_over_its_body(causeway: Causeway, version: int) -> None:
+def test_a_bank_call_has_all_headers_and_a_signature_over_its_body(causeway: Causeway, version: int) -> None:
     request_id = "0f8fad5b-d9cb-469f-a165-70867728950e"
     consented = causeway.psu.approve(version)
     tokens = causeway.tpp.call("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -76,7 +76,7 @@ def test_server_timing_header_separates_bank_and_hub_durations(causeway: Causewa
     assert answer.headers["server-timing"] == "bank;dur=10.0, hub;dur=0.0"
 
 
-def test_version_1_account_query_accepts_iban_or_account_id(causeway: Causeway) -> None:
+def test_a_version_1_account_query_accepts_an_iban_or_an_account_id(causeway: Causeway) -> None:
     bank = causeway.banks[1]
     bank.answers[ONE[1]] = lambda sent: good(1, account=ACCOUNT[1])
     bearer = causeway.tpp.tokens(1)["access_token"]
@@ -87,7 +87,7 @@ def test_version_1_account_query_accepts_iban_or_account_id(causeway: Causeway) 
 
 
 @pytest.mark.parametrize("account", [ACCOUNT[2], [ACCOUNT[2]]])
-def test_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(causeway: Causeway, account: Any) -> None:
+def test_a_version_2_account_as_an_object_or_a_list_of_one_returns_an_object(causeway: Causeway, account: Any) -> None:
     causeway.banks[2].answers[ONE[2]] = lambda sent: good(2, account=account)
 
     answer = causeway.tpp.call("GET", "/tpp/account?account_id=r1", bearer=causeway.tpp.tokens(2)["access_token"])
@@ -120,7 +120,9 @@ def test_known_version_2_members_in_camel_case_reach_the_tpp_in_snake_case(cause
         (2, "iban=GB33BUKB20201555555555"),
     ],
 )
-def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, version: int, query: str) -> None:
+def test_a_query_that_is_invalid_for_the_api_version_of_the_bank_returns_400(
+    causeway: Causeway, version: int, query: str
+) -> None:
     answer = causeway.tpp.call("GET", f"/tpp/account?{query}", bearer=causeway.tpp.tokens(version)["access_token"])
 
     assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
@@ -128,7 +130,7 @@ def test_query_invalid_for_the_bank_version_returns_400(causeway: Causeway, vers
 
 
 @VERSIONS
-def test_call_outside_the_scopes_of_the_consent_returns_403(causeway: Causeway, version: int) -> None:
+def test_a_call_outside_the_scopes_of_the_consent_returns_403(causeway: Causeway, version: int) -> None:
     scope = "account.balance" if version == 1 else "accounts.balances"
     bearer = causeway.tpp.tokens(version, scopes=[scope])["access_token"]
 
@@ -138,7 +140,7 @@ def test_call_outside_the_scopes_of_the_consent_returns_403(causeway: Causeway, 
     assert causeway.banks[version].received == []
 
 
-def test_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None:
+def test_an_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
 
     answer = causeway.tpp.call("GET", "/tpp/account?iban=DE89370400440532013000", bearer=bearer)
@@ -160,7 +162,7 @@ def test_account_not_approved_by_the_psu_returns_403(causeway: Causeway) -> None
         ({"psu-ip-address": "somewhere"}, 400, "HEADERS_ERROR"),
     ],
 )
-def test_call_with_invalid_credentials_or_headers_is_rejected(
+def test_a_call_with_invalid_credentials_or_headers_is_rejected(
     causeway: Causeway, headers: dict[str, str], status: int, code: str
 ) -> None:
     answer = causeway.tpp.call("GET", "/tpp/accounts", bearer=causeway.tpp.tokens(1)["access_token"], headers=headers)
@@ -193,7 +195,7 @@ ORDER: dict[str, tuple[str, dict[str, str], tuple[int, str]]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("query", "headers", "refused"), ORDER.values(), ids=ORDER)
-def test_relayed_call_runs_its_checks_in_the_documented_order(
+def test_a_relayed_call_is_checked_in_the_documented_order(
     causeway: Causeway, version: int, query: str, headers: dict[str, str], refused: tuple[int, str]
 ) -> None:
     scope = "payment.init" if version == 1 else "payments.single"
@@ -216,7 +218,9 @@ def test_relayed_call_checks_parameters_before_the_account_approval(causeway: Ca
 
 @VERSIONS
 @pytest.mark.parametrize("content_type", [None, "", "text/plain", "application/x-www-form-urlencoded", "a/b;c", "x"])
-def test_get_request_accepts_any_content_type(causeway: Causeway, version: int, content_type: str | None) -> None:
+def test_a_get_request_with_any_content_type_is_accepted(
+    causeway: Causeway, version: int, content_type: str | None
+) -> None:
     headers = {"x-request-id": "0f8fad5b-d9cb-469f-a165-70867728950e"}
     headers |= {} if content_type is None else {"content-type": content_type}
 
@@ -227,14 +231,14 @@ def test_get_request_accepts_any_content_type(causeway: Causeway, version: int, 
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "fe80::1%\u00e9", "1.2.3.4, 5.6.7.8", "1.2.3", "", " "])
-def test_invalid_psu_ip_address_returns_400(causeway: Causeway, address: str) -> None:
+def test_an_invalid_psu_ip_address_returns_400(causeway: Causeway, address: str) -> None:
     answer = accounts(causeway, 1, good(1, accounts=[]), **{"psu-ip-address": address})
 
     assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
     assert causeway.banks[1].received == []
 
 
-def test_bearer_of_another_client_returns_401(causeway: Causeway) -> None:
+def test_a_bearer_token_of_another_client_returns_401(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(1)["access_token"]
     other = causeway.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
 
@@ -269,7 +273,9 @@ FAILURES: dict[str, tuple[Any, str]] = {
 
 @VERSIONS
 @pytest.mark.parametrize(("failure", "reason"), FAILURES.values(), ids=FAILURES)
-def test_bank_failure_returns_502_with_the_reason(causeway: Causeway, version: int, failure: Any, reason: str) -> None:
+def test_a_bank_failure_returns_502_with_the_reason(
+    causeway: Causeway, version: int, failure: Any, reason: str
+) -> None:
     answer = accounts(causeway, version, failure)
 
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
@@ -286,7 +292,7 @@ def nested(version: int, depth: int, opening: bytes) -> bytes:
 
 @VERSIONS
 @pytest.mark.parametrize("opening", [b"[", b'{"aB":'])
-def test_bank_response_nested_above_100_levels_returns_502(causeway: Causeway, version: int, opening: bytes) -> None:
+def test_a_bank_response_nested_above_100_levels_returns_502(causeway: Causeway, version: int, opening: bytes) -> None:
     bearer = causeway.tpp.tokens(version)["access_token"]
     for depth in (101, 200, 300, 330, 500, 900, 1000, 3000):
         reply = Reply(200, nested(version, depth, opening), {}, 0)
@@ -314,7 +320,7 @@ def test_bank_response_nested_100_levels_reaches_the_tpp(causeway: Causeway, ver
         (2, 200, b'{"code":1234,"title":"No such\\u0000 account","timestamp":"x"}'),
     ],
 )
-def test_code_and_message_of_a_bank_error_reach_the_tpp(
+def test_the_code_and_the_message_of_a_bank_error_reach_the_tpp(
     causeway: Causeway, version: int, status: int, body: bytes
 ) -> None:
     answer = accounts(causeway, version, Reply(status, body, {}, 0))
@@ -330,7 +336,7 @@ def test_code_and_message_of_a_bank_error_reach_the_tpp(
         (2, 401, b'{"code":"AUTHENTICATION_REQUIRED","title":"Token revoked"}'),
     ],
 )
-def test_rejected_bank_token_returns_502_with_authorize_again(
+def test_a_rejected_bank_token_returns_502_with_authorize_again(
     causeway: Causeway, version: int, status: int, body: bytes
 ) -> None:
     answer = accounts(causeway, version, Reply(status, body, {}, 0))
@@ -340,17 +346,17 @@ def test_rejected_bank_token_returns_502_with_authorize_again(
 
 
 @VERSIONS
-def test_overlong_member_of_a_bank_response_reaches_the_tpp_unchanged(causeway: Causeway, version: int) -> None:
+def test_an_overlong_member_of_a_bank_response_reaches_the_tpp_unchanged(causeway: Causeway, version: int) -> None:
     account = ACCOUNT[version] | {"name": "n" * 300}
 
     assert accounts(causeway, version, good(version, accounts=[account])).body["accounts"] == [account]
 
 
-def test_version_1_response_without_a_status_returns_502(causeway: Causeway) -> None:
+def test_a_version_1_response_without_a_status_returns_502(causeway: Causeway) -> None:
     assert accounts(causeway, 1, {"accounts": []}).status == 502
 
 
-def test_read_at_an_inactive_bank_returns_404(causeway: Causeway) -> None:
+def test_a_read_at_an_inactive_bank_returns_404(causeway: Causeway) -> None:
     tokens = causeway.tpp.tokens(1)
     causeway.hub.openbanking.banks.change("ALPHGB21", active=False)
     try:

@@ -46,7 +46,7 @@ def _bulk_item(version: int) -> dict[str, Any]:
         (0, 0, ("000000", "00000000")),
     ],
 )
-def test_numeric_sort_code_and_account_number_reach_the_bank_zero_padded(
+def test_a_numeric_sort_code_and_a_numeric_account_number_reach_the_bank_zero_padded(
     causeway: Causeway, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
 ) -> None:
     sent = pay_and_read(causeway, 2, kind, sort_code=sort_code, account_number=number)
@@ -55,13 +55,15 @@ def test_numeric_sort_code_and_account_number_reach_the_bank_zero_padded(
 
 
 @KINDS
-def test_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(causeway: Causeway, kind: str) -> None:
+def test_a_version_1_account_number_with_a_sort_code_reaches_the_bank_zero_padded(
+    causeway: Causeway, kind: str
+) -> None:
     sent = pay_and_read(causeway, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
 
     assert (sent["receiver_sort_code"], sent["receiver_account_number"]) == ("040004", "01234567")
 
 
-def test_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(causeway: Causeway) -> None:
+def test_a_version_1_account_number_without_a_sort_code_reaches_the_bank_unchanged(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 1)
 
     assert pisp.pay(receiver_account_number=1234567).status == 200
@@ -72,14 +74,14 @@ SHORT_ACCOUNT = {"sort_code": 40004, "account_number": 1234567}
 WHOLE_ACCOUNT = {"sort_code": "040004", "account_number": "01234567"}
 
 
-def test_numeric_debtor_account_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
+def test_a_numeric_debtor_account_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
     pisp = Pisp(causeway, 2)
     assert pisp.pay(debtor_account=SHORT_ACCOUNT).status == 200
 
     assert jsontext.loads(pisp.bank.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
 
 
-def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
+def test_a_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(causeway: Causeway) -> None:
     bearer = causeway.tpp.tokens(2, scopes=["funds_confirmations"])["access_token"]
     bank = causeway.banks[2]
     bank.answers["/v2_funds_confirmations"] = always({"funds_available": True})
@@ -90,7 +92,7 @@ def test_numeric_account_of_a_funds_confirmation_reaches_the_bank_zero_padded(ca
 
 
 @pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
-def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
+def test_an_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
     pisp = Pisp(causeway, 2)
 
     answer = pisp.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
@@ -103,7 +105,7 @@ def test_invalid_sort_code_returns_400(causeway: Causeway, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("amount", ["-0", "0", "-0.00", "9733.70", "1e5", "123456789012345678901"])
-def test_number_in_a_bank_response_reaches_the_tpp_with_every_digit(causeway: Causeway, amount: str) -> None:
+def test_a_number_in_a_bank_response_reaches_the_tpp_with_every_digit(causeway: Causeway, amount: str) -> None:
     bearer = causeway.tpp.tokens(2, scopes=["accounts.balances"])["access_token"]
     balance = f'{{"balance_amount":{{"amount":{amount},"currency":"EUR"}},"balance_type":"interimBooked"}}'
     raw = f'{{"balances":[{balance}]}}'
@@ -120,7 +122,7 @@ def test_number_in_a_bank_response_reaches_the_tpp_with_every_digit(causeway: Ca
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("scheme", ["HTTP", "Http", "http"])
-def test_payment_callback_url_accepts_an_upper_case_url_scheme(
+def test_a_payment_callback_url_accepts_an_upper_case_url_scheme(
     causeway: Causeway, version: int, kind: str, scheme: str
 ) -> None:
     pisp = Pisp(causeway, version, kind)
@@ -130,7 +132,7 @@ def test_payment_callback_url_accepts_an_upper_case_url_scheme(
     assert f'"callback_url":"{url}"'.encode() in pisp.bank.received[-1].body
 
 
-def test_registered_callback_url_accepts_an_upper_case_url_scheme(causeway: Causeway) -> None:
+def test_a_registered_callback_url_accepts_an_upper_case_url_scheme(causeway: Causeway) -> None:
     urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
     causeway.tpp.client = causeway.hub.openbanking.clients.update(causeway.tpp.client_id, callback_urls=urls).client
 
@@ -139,7 +141,7 @@ def test_registered_callback_url_accepts_an_upper_case_url_scheme(causeway: Caus
 
 
 @VERSIONS
-def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: int) -> None:
+def test_the_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: int) -> None:
     pisp = Pisp(causeway, version)
     body = order(causeway, version, "single")
 
@@ -154,7 +156,7 @@ def test_psu_ip_address_reaches_the_bank_unchanged(causeway: Causeway, version: 
 
 
 @VERSIONS
-def test_repeated_identifier_in_a_consent_is_stored_once(causeway: Causeway, version: int) -> None:
+def test_a_repeated_identifier_in_a_consent_is_stored_once(causeway: Causeway, version: int) -> None:
     asked = causeway.tpp.authorize(version)
     spaced = f"{IBAN[:4]} {IBAN[4:]}".lower()
     members = {

@@ -56,7 +56,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("status", [200, 400, 404])
-def test_payment_unknown_to_a_version_1_bank_returns_404(causeway: Causeway, status: int) -> None:
+def test_a_query_for_a_payment_that_a_version_1_bank_does_not_know_returns_404(causeway: Causeway, status: int) -> None:
     answer = Caller(causeway, 1).ask("/account_payment", status, V1)
 
     assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
@@ -79,7 +79,7 @@ def test_payment_unknown_to_a_version_1_bank_returns_404(causeway: Causeway, sta
         *((2, path, 400, V2) for path in CALLS[2]),
     ],
 )
-def test_account_or_payment_unknown_to_the_bank_returns_404(
+def test_a_query_for_an_account_or_a_payment_that_the_bank_does_not_know_returns_404(
     causeway: Causeway, version: int, path: str, status: int, body: Any
 ) -> None:
     answer = Caller(causeway, version).ask(path, status, body)
@@ -102,7 +102,7 @@ def test_account_or_payment_unknown_to_the_bank_returns_404(
         (2, "/v2_account", 404, {"detail": "no route"}),
     ],
 )
-def test_bank_refusal_for_a_reason_other_than_an_unknown_resource_returns_502(
+def test_a_bank_refusal_for_a_reason_other_than_an_unknown_resource_returns_502(
     causeway: Causeway, version: int, path: str, status: int, body: Any
 ) -> None:
     answer = Caller(causeway, version).ask(path, status, body)
@@ -110,7 +110,7 @@ def test_bank_refusal_for_a_reason_other_than_an_unknown_resource_returns_502(
     assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
 
 
-def test_unknown_payments_neither_open_the_circuit_nor_count_as_bank_failures(causeway: Causeway) -> None:
+def test_queries_for_unknown_payments_neither_open_the_circuit_nor_count_as_bank_failures(causeway: Causeway) -> None:
     caller = Caller(causeway, 1)
     causeway.writes_measurements()
     answers = [caller.ask("/account_payment", 404, V1) for _ in range(FAILURES + 1)]
