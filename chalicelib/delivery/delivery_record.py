@@ -147,7 +147,7 @@ def part_key(delivery_id: str, name: str, number: int = 0) -> tuple[str, Item]:
 
 
 def put_delivery(delivery: Delivery) -> Put:
-    """Return the write that creates a delivery, which is due immediately."""
+    """Return the write operation that creates a delivery, which is due immediately."""
     members = {name: getattr(delivery, name) for name in Delivery.__dataclass_fields__}
     item = {name: value for name, value in members.items() if value is not None} | {"history": []}
     item |= DUE.entry(delivery.delivery_id)
@@ -157,7 +157,8 @@ def put_delivery(delivery: Delivery) -> Put:
 
 
 def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> tuple[Delivery, Update]:
-    """Return the delivery with a new attempt, and the write of this claim. The write succeeds for only one worker.
+    """Return the delivery with a new attempt, and the write operation of this claim. The write succeeds for only one
+    worker.
 
     ``sending`` is false for an attempt that is too late to send the delivery.
     """
@@ -178,7 +179,7 @@ def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> 
 
 
 def update_due_time(delivery: Delivery, until: int) -> Update:
-    """Return the write that postpones an unclaimed delivery."""
+    """Return the write operation that postpones an unclaimed delivery."""
     return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
 
 
@@ -200,7 +201,7 @@ SWEPT = (
 
 
 def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
-    """Return the write that records the time when the sweeper last queued a due delivery."""
+    """Return the write operation that records the time when the sweeper last queued a due delivery."""
     return Update(
         *record_key(delivery.delivery_id),
         set={} if swept_at is None else {"swept_at": swept_at},
@@ -210,7 +211,7 @@ def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
 
 
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
-    """Return the write that reverts an attempt that was not made, so that the attempt is not counted."""
+    """Return the write operation that reverts an attempt that was not made, so that the attempt is not counted."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "attempts": claimed.attempts - 1, "sending": False},
@@ -220,7 +221,7 @@ def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
 
 
 def update_retry(claimed: Delivery, until: int, entry: Mapping[str, Any]) -> Update:
-    """Return the write that records a failed attempt. The next attempt is due at ``until``."""
+    """Return the write operation that records a failed attempt. The next attempt is due at ``until``."""
     return Update(
         *record_key(claimed.delivery_id),
         set={"due_at": until, "history": _history(claimed, entry), "sending": False},
@@ -237,7 +238,7 @@ def update_end(
     answer: Item | None,
     now: int,
 ) -> Update:
-    """Return the write that ends a delivery.
+    """Return the write operation that ends a delivery.
 
     ``entry`` is the history entry of the last attempt. ``answer`` is the response for the caller of a deferred call, if
     any.
@@ -257,8 +258,8 @@ def update_end(
 
 
 def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
-    """Return the write that fails a delivery without further attempts. Commands that resend failed deliveries skip this
-    delivery.
+    """Return the write operation that fails a delivery without further attempts. Commands that resend failed deliveries
+    skip this delivery.
     """
     return Update(
         *record_key(delivery.delivery_id),
@@ -269,7 +270,7 @@ def update_dropped(delivery: Delivery, plan: DeliveryPlan, now: int) -> Update:
 
 
 def update_abandoned(delivery: Delivery) -> Update:
-    """Return the write that marks the outcome of a due delivery as unknown."""
+    """Return the write operation that marks the outcome of a due delivery as unknown."""
     return Update(
         *record_key(delivery.delivery_id),
         set={"abandoned": True},
@@ -279,7 +280,7 @@ def update_abandoned(delivery: Delivery) -> Update:
 
 
 def update_revival(delivery: Delivery, plan: DeliveryPlan, now: int) -> list[Update]:
-    """Return the writes that make a finished delivery due again, with a full set of attempts."""
+    """Return the write operations that make a finished delivery due again, with a full set of attempts."""
     expires_at = now + plan.lifetime + plan.retention
     changes = {
         "state": "due",

@@ -136,8 +136,8 @@ class EventLog:
         self._clock = clock
 
     def put_event(self, receiver: str, event: str, body: str, at: int, event_id: str | None = None) -> tuple[str, Put]:
-        """Return the id of an event and the write that records it. The id is new, unless the event was already a
-        delivery.
+        """Return the id of an event and the write operation that records it. The id is new, unless the event was
+        already a delivery.
 
         ``at``, the time of this call in Unix milliseconds, determines the event's place in the order.
         """

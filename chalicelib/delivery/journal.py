@@ -211,8 +211,8 @@ class Journal:
         return delivery.receiver == receiver and delivery.state == "due" and not self._has_caller(delivery)
 
     def _due_now(self, delivery: Delivery, now: int) -> Sequence[Update]:
-        """Return the writes that make a waiting delivery due now, or a finished delivery due with a full set of
-        attempts.
+        """Return the write operations that make a waiting delivery due now, or a finished delivery due with a full set
+        of attempts.
         """
         if delivery.state == "due":
             return [update_due_time(delivery, now)]

@@ -24,7 +24,8 @@ from chalicelib.foundation.requests.facts import Key
 
 @dataclass(frozen=True, slots=True)
 class RecordedDeliveries:
-    """Deliveries to record: their ids, and the writes to include in the transaction that causes the deliveries.
+    """Deliveries to record: their ids, and the write operations to include in the transaction that causes the
+    deliveries.
 
     ``event_ids`` are the ids of events that clients fetch. These events are not queued (see ``event_log``).
     """

@@ -36,7 +36,7 @@ class Slot:
         return {"delivery_id": f"receiver#{self.lane}", "part": f"slot#{self.number}"}
 
     def take(self, now: int) -> Update:
-        """Return the write that takes the slot for an attempt. It fails while another attempt holds the slot."""
+        """Return the write operation that takes the slot for an attempt. It fails if another attempt has the slot."""
         return Update(
             TABLE,
             self.key,
@@ -45,7 +45,7 @@ class Slot:
         )
 
     def free(self, at: int) -> Update:
-        """Return the write that frees the slot at ``at``.
+        """Return the write operation that frees the slot at ``at``.
 
         The write is unconditional. If the slot expired and another attempt took the slot, the receiver briefly gets one
         parallel delivery too many. A conditional write could prevent an outcome from being written.

@@ -23,7 +23,7 @@ class SealedBodies:
         self._vault = vault
 
     def seal(self, delivery_id: str, name: str, text: str, expires_at: int) -> list[Put]:
-        """Encrypt ``text``, and return the writes that store the encrypted text under ``name``.
+        """Encrypt ``text``, and return the write operations that store the encrypted text under ``name``.
 
         All writes except the first may be made in advance (see ``write_ahead``).
         """

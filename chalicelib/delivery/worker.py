@@ -74,7 +74,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    """A finished attempt: its history entry, and the write that stores the beginning of the response, if any."""
+    """A finished attempt: its history entry, and any write operation that stores the beginning of the response."""
 
     entry: Mapping[str, Any]
     reply: Sequence[Put]

@@ -84,7 +84,7 @@ def put_consent(
     valid_until: int,
     is_one_time: bool = False,
 ) -> list[Operation]:
-    """Return the writes that store a new consent, for the transaction that completes the PSU's journey."""
+    """Return the write operations that store a new consent, for the transaction that completes the PSU's journey."""
     now, record = bank.clock.time(), _record_id(token)
     expires_at = valid_until + _RETENTION_SECONDS
     members = {
@@ -123,7 +123,7 @@ def consent_days(bank: DemoBank) -> int:
 
 
 def put_consent_days(bank: DemoBank, valid_until: int) -> list[Operation]:
-    """Return the write that stores a new validity of consents in days, if the validity changed."""
+    """Return the write operation that stores a new validity of consents in days, if the validity changed."""
     said = round((valid_until - bank.clock.time()) / _DAY)
     return [Put(TABLE, bank.key(_DAYS) | {"days": said})] if said != consent_days(bank) else []
 
@@ -149,7 +149,7 @@ def list_consents(bank: DemoBank, customer_id: str) -> list[DemoConsent]:
 
 
 def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Operation:
-    """Return the write that uses a one-time consent for a payment.
+    """Return the write operation that uses a one-time consent for a payment.
 
     The write fails if the consent has ended or was used for a different payment.
     """

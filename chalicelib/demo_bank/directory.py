@@ -100,7 +100,9 @@ def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
 def replace_customers(
     bank: DemoBank, found: LoadedCustomers, added: Sequence[NewCustomer] = (), removed: Collection[str] = ()
 ) -> list[Operation]:
-    """Return the writes that add, replace and remove customers. The first fails if ``found`` is no longer stored."""
+    """Return the write operations that add, replace and remove customers. The first fails if ``found`` is no longer
+    stored.
+    """
     ids = {new.customer.customer_id for new in added}.union(removed)
     others = [customer for customer in found.customers.values() if customer.customer_id not in ids]
     listed = sorted([*others, *(new.customer for new in added)], key=lambda customer: customer.customer_id)

@@ -28,7 +28,7 @@ RETENTION_SECONDS = 40 * 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
-    """Return the write that records a confirmation's duration, for the transaction of the confirmation.
+    """Return the write operation that records a confirmation's duration, for the transaction of the confirmation.
 
     The result is empty at a bank without daily reports.
     """

@@ -166,7 +166,9 @@ def _closed_order(
 
 
 def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
-    """Return the writes that store a confirmed or settled order's entries on each affected account at this bank."""
+    """Return the write operations that store a confirmed or settled order's entries on each affected account at this
+    bank.
+    """
     debit = _debit_entry(bank, order)
     operations: list[Operation] = [ledger.put_entry(bank, order.account_id, debit)]
     if order.state != "settled":

@@ -196,7 +196,7 @@ def record_refusal(bank: DemoBank, journey: PsuJourney, result: str) -> PsuJourn
 
 
 def update_approval(bank: DemoBank, journey: PsuJourney, result: str) -> Operation:
-    """Return the write that completes the journey, for the transaction that stores the consent."""
+    """Return the write operation that completes the journey, for the transaction that stores the consent."""
     changes = {"state": "approved", **_seal_result(bank, journey, result)}
     return Update(
         TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=_state_condition("consenting")

@@ -164,8 +164,8 @@ def read_debit_count(bank: DemoBank, account_id: str) -> int:
 
 
 def update_debit_count(bank: DemoBank, account_id: str, taken: int) -> Operation:
-    """Return the write that increments the debit count. It fails if another debit was recorded after ``taken`` was
-    read.
+    """Return the write operation that increments the debit count. It fails if another debit was recorded after
+    ``taken`` was read.
     """
     condition = Attr("taken").eq(taken) if taken else absent("bank")
     return Update(TABLE, bank.key(_debit_count_id(account_id)), add={"taken": 1}, condition=condition)

@@ -211,7 +211,7 @@ def read_lines(bank: DemoBank, order: DemoPaymentOrder) -> list[PaymentLine]:
 
 
 def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstruction) -> list[Operation]:
-    """Return the writes that create an order. The first write fails for a duplicate request."""
+    """Return the write operations that create an order. The first write fails for a duplicate request."""
     expires_at = order.created_at + RETENTION_SECONDS
     operations: list[Operation] = [Put(TABLE, _item(bank, order), absent("bank")), _put_due(bank, order)]
     for start in _chunks(order.count) if order.kind == "bulk" else ():
@@ -222,7 +222,9 @@ def put_order(bank: DemoBank, order: DemoPaymentOrder, instruction: PaymentInstr
 
 
 def update_order(bank: DemoBank, before: DemoPaymentOrder, after: DemoPaymentOrder) -> list[Operation]:
-    """Return the writes of an order's next state. The first write fails if the order was changed concurrently."""
+    """Return the write operations of an order's next state. The first write fails if the order was changed
+    concurrently.
+    """
     after = replace(after, revision=before.revision + 1)
     operations: list[Operation] = [Put(TABLE, _item(bank, after), Attr("revision").eq(before.revision))]
     if before.due_at != after.due_at:

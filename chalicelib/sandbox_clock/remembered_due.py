@@ -26,7 +26,7 @@ result.
 
 
 class WriteCounts:
-    """Counts the writes of this process, including those with an unknown outcome.
+    """Counts the write operations of this process, including those with an unknown outcome.
 
     A subject is a table, or a table and a kind of record, such as ``demo-banks/due``. ``prefix`` is the prefix of the
     stage's table names.

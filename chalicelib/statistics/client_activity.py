@@ -189,7 +189,9 @@ class ClientActivity:
         return bool(self._changed)
 
     def begin_write(self) -> Mapping[_Place, Put]:
-        """Return the writes of the rows that have changed. Either ``finish_write`` or ``abandon_write`` must follow."""
+        """Return the write operations of the rows that have changed. Either ``finish_write`` or ``abandon_write`` must
+        follow.
+        """
         with self._lock:
             changed, self._changed = self._changed, {}
             return {place: Put(TABLE, self._rows[place].to_item()) for place in changed}

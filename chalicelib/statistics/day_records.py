@@ -50,7 +50,9 @@ class DailyReports:
         self._clock = clock
 
     def put_report(self, report: DailyReport) -> Put:
-        """Return the write that stores a report. Raises: DayOutOfRange, for a day in the future or too long ago."""
+        """Return the write operation that stores a report. Raises: DayOutOfRange, for a day in the future or too long
+        ago.
+        """
         today = self._clock.now().date()
         if report.day > today:
             raise DayOutOfRange("date must not be in the future")
@@ -156,11 +158,11 @@ class DayRecord:
         return {name: value for name, value in item.items() if value is not None}
 
     def put(self) -> Put:
-        """Return the write that stores the record, replacing any record of the same day."""
+        """Return the write operation that stores the record, replacing any record of the same day."""
         return Put(TABLE, self.to_item())
 
     def put_new(self) -> Put:
-        """Return the write that stores the record. It fails if the day has a record."""
+        """Return the write operation that stores the record. It fails if the day has a record."""
         return Put(TABLE, self.to_item(), absent("subject"))
 
     @classmethod

@@ -79,7 +79,7 @@ def test_the_unknown_test_reference_returns_an_unknown_status_for_ten_minutes(ba
     assert bank.reported_statuses() == bank.either([0, 4], ["PDNG", "ACSC"])
 
 
-def test_the_pending_test_reference_reserves_the_amount_of_a_pending_payment_for_30_days(bank: SingleBank) -> None:
+def test_a_payment_with_the_pending_test_reference_reserves_its_amount_for_30_days(bank: SingleBank) -> None:
     given = bank.token()
     before = bank.balances(given)
     back = bank.pay(given, reference="TEST-PENDING")

@@ -60,7 +60,9 @@ _FAULT_CALLS: Mapping[str, Callable[[Tpp, Mapping[str, Any], str], FaultResult]]
 FaultResults = Mapping[tuple[str, int], Future[FaultResult]]
 """The result of each fault at each fault bank, by fault name and bank version."""
 ReadFault = Callable[[str], tuple[int, FaultResult]]
-"""A function that waits for the result of a fault, and returns the version of the fault bank and the result."""
+"""A function that waits for the test result of the simulated bank fault with the given name, and returns the protocol
+version of the bank and the result.
+"""
 
 
 def details(answer: Any) -> str:

@@ -56,7 +56,7 @@ class AtBank:
     """Test data of one bank. Each token has its own consent, so using one token does not affect another token.
 
     Attributes:
-        access_token: a bearer with every scope.
+        access_token: a bearer token with every scope.
         signing_key: the bank's private key, PEM.
         examples: maps each example in the documents to a token, URL or payment of the stack.
     """

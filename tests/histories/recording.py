@@ -44,7 +44,7 @@ _CODE_SECONDS = 24 * 3600
 """The validity of an authorization code in seconds, which is longer than a run on a slow machine."""
 _PROCESSES = multiprocessing.get_context("forkserver")
 _LATEST_CALL = 6
-"""The highest number of a storage call at which a process can be killed. A request makes fewer storage calls."""
+"""The maximum number of the storage call at which the test kills a process. A request makes fewer storage calls."""
 _AUTHORIZATIONS = {"00": OK, "51": REFUSED, NOT_AVAILABLE: UNKNOWN}
 
 
@@ -113,7 +113,7 @@ class Objects:
     Attributes:
         environment: the environment variables that select the storage.
         accounts: the card, the account, and the payment address of each account.
-        bearer: a bearer for payments at the bank of version 2.
+        bearer: a bearer token for payments at the bank of version 2.
     """
 
     environment: Mapping[str, str]

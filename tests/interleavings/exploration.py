@@ -1,5 +1,5 @@
-"""Runs concurrent requests with different orders of their calls (schedules). An outcome that no sequential execution of
-the requests has is reported.
+"""Runs concurrent requests with different orders (schedules) of their calls. An outcome is reported as an error if no
+sequential execution of the requests has this outcome.
 
 If a fault is simulated, the sequential executions include executions with a fault of the same kind at any call of the
 affected request. If a response asks the client to retry, the request may be omitted from the sequential execution.
@@ -161,7 +161,9 @@ class Group:
         return self._allowed[numbers, alike]
 
     def _run_serially(self, order: Schedule, fault: Fault | None = None) -> Outcome:
-        """Run requests sequentially in an order. Return their outcome, with the responses sorted by request number."""
+        """Run the requests sequentially in the order of ``order``. Return the outcome, with the responses sorted by
+        request number.
+        """
         self._baseline.restore()
         requests = [self._requests[number] for number in order]
         results = execute(requests, (), fault and replace(fault, request=order.index(fault.request))).results

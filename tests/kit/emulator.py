@@ -232,7 +232,7 @@ class NoDataKeys:
 
 
 class FakeSecrets:
-    """A secret store in memory. ``before_put`` runs once, between the read and the write of a writer."""
+    """A secret store in memory. ``before_put`` runs once, between the read and the write operation of a writer."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}

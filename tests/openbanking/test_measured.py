@@ -243,7 +243,7 @@ def test_bank_duration_is_counted_separately_from_hub_duration_in_the_second_of_
     ],
     ids=["answered", "not reached", "refused"],
 )
-def test_a_deferred_call_counts_on_acceptance_and_its_attempts_count_as_bank_requests_only(
+def test_a_deferred_call_is_counted_when_accepted_and_each_attempt_counts_as_a_bank_request(
     causeway: Causeway, version: int, answer: Any, expected: dict[str, int]
 ) -> None:
     bearer = causeway.tpp.tokens(version)["access_token"]

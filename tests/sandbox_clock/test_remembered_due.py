@@ -1,5 +1,5 @@
-"""Tests of the cache for the next due time. The cached value expires after one second, or after a write that could
-change the value.
+"""Tests of the cache for the next due time. The cached value expires after one second, or after a write operation that
+could change the value.
 """
 
 from collections.abc import Callable

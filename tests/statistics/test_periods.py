@@ -43,7 +43,7 @@ def test_the_sum_of_the_periods_equals_the_summary_of_their_days(length: int) ->
     assert sum(period.down_days for period in periods) == sum(bool(each.down) for each in found)
 
 
-def test_a_period_has_the_latencies_of_each_service_and_the_downtimes_of_a_single_day() -> None:
+def test_a_period_has_latencies_per_service_and_a_one_day_period_also_lists_downtimes() -> None:
     found = list(past_records(ALPHA, TODAY, 120))
     days = DayRange(TODAY - timedelta(days=120), TODAY - timedelta(days=1))
     week = next(period for period in split_into_periods(found, days) if TODAY - timedelta(days=10) in period.days)

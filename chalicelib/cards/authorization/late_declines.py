@@ -31,7 +31,9 @@ _ATTEMPTS = 5
 
 
 def put_late_decline(authorization: Authorization, now: int) -> Put:
-    """Return the write that schedules a late decline's addition to the card's list. ``now`` is in Unix seconds."""
+    """Return the write operation that schedules a late decline's addition to the card's list. ``now`` is in Unix
+    seconds.
+    """
     _, key = _key(authorization.id)
     row_at = or_default(authorization.listed_at, authorization.at)
     members = {name: getattr(authorization, name) for name in ("id", "card_id", "account_id", "manager_id")}

@@ -131,8 +131,8 @@ def new_authorization(
 def late_decline(
     card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
 ) -> tuple[NetworkMessage, Account, list[Operation]]:
-    """Return the message, the account and the writes for the decline of an authorization that could not be decided in
-    time.
+    """Return the message, the account and the write operations for the decline of an authorization that could not be
+    decided in time.
 
     The authorization record has the number that all attempts share, so at most one attempt can be written.
     """

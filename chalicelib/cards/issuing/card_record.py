@@ -190,7 +190,8 @@ def card_of_part(part: str) -> int:
 
 
 def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
-    """Return the write that adds a new card to the list. The row contains the last four digits of the number ``pan``.
+    """Return the write operation that adds a new card to the list. The row contains the last four digits of the number
+    ``pan``.
 
     The row has the holder's name at the time of creation. Later changes of the name do not update the row.
     """

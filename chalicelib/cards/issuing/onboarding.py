@@ -85,7 +85,7 @@ def new_holder(
 def write_holder(
     context: RequestContext, holder: Holder, opened: Sequence[Account], *, is_new: bool
 ) -> list[Operation]:
-    """Return the writes that create the holder, or add the new accounts to an existing holder."""
+    """Return the write operations that create the holder, or add the new accounts to an existing holder."""
     numbers = [account.id for account in opened]
     if is_new:
         return [replace(holder, account_ids=frozenset(numbers) or None).put(context.write_id)]

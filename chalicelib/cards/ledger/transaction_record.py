@@ -101,7 +101,7 @@ def row_key(lead: Item) -> Key:
 def put_transaction(
     transaction: Transaction, account: LedgerAccount, at: int, write_id: str, *, by_card: bool = False
 ) -> Sequence[Put]:
-    """Return the writes for a new transaction, recorded at ``at`` (Unix milliseconds).
+    """Return the write operations for a new transaction, recorded at ``at`` (Unix milliseconds).
 
     ``by_card`` also adds the transaction to two lists: all transactions of the card, and the card's transactions on
     this account.

@@ -83,8 +83,8 @@ def number_keys(address: ExternalAddress) -> list[Key]:
 
 
 def put_numbers(address: ExternalAddress, write_id: str) -> list[Put]:
-    """Return the writes that create the lookup items of an address. The writes fail if another address has one of the
-    numbers.
+    """Return the write operations that create the lookup items of an address. The writes fail if another address has
+    one of the numbers.
 
     A lookup item has the ids that a payment needs to read other records: ``address_id``, ``manager_id``,
     ``account_id``, ``account_type``, ``holder_id`` (unless the account is a special account), and ``card_id`` if there

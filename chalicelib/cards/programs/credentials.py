@@ -247,8 +247,8 @@ def new_key(secret: CredentialSecret, now: int) -> CredentialKey:
 
 
 def put_credential(manager_id: int, name: str, rights: Rights, secret: CredentialSecret, now: int) -> list[Operation]:
-    """Return the writes that create a credential with a new secret. Any earlier credential with this name must have
-    been deleted.
+    """Return the write operations that create a credential with a new secret. Any earlier credential with this name
+    must have been deleted.
     """
     assert secret.access_key is not None
     key_digest = digest(secret.access_key)
@@ -259,7 +259,7 @@ def put_credential(manager_id: int, name: str, rights: Rights, secret: Credentia
 
 
 def update_credential(key_digest: str, rights: Rights) -> Operation:
-    """Return the write that changes a credential's rights. The credential's keys are unchanged."""
+    """Return the write operation that changes a credential's rights. The credential's keys are unchanged."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
     removed = [name for name in ("actions", "encryption_key", "calls_per_minute") if name not in made]
@@ -267,7 +267,7 @@ def update_credential(key_digest: str, rights: Rights) -> Operation:
 
 
 def delete_credential(manager_id: int, name: str, key_digest: str) -> list[Operation]:
-    """Return the writes that delete a credential and revoke all its keys."""
+    """Return the write operations that delete a credential and revoke all its keys."""
     return [Delete(*credential_key(key_digest)), Delete(*name_key(manager_id, name))]
 
 

@@ -118,7 +118,7 @@ class Late(Ignores):
     """
 
     def select(self, problems: Iterable[Problem], members: Members) -> list[Problem]:
-        """Return the ``problems`` to report later."""
+        """Return those ``problems`` that are reported only after the stored record has been read."""
         return [problem for problem in problems if problem.field in self.fields] if self.when.holds(members) else []
 
 

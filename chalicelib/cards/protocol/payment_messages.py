@@ -66,7 +66,7 @@ class CancelExternalPaymentMandate(Request):
     epm_mandate_id: Id
     """The mandate's id. Example: ``100000108``."""
     reason: fields.ReasonCode
-    """Why. Example: ``2``."""
+    """The reason for the cancellation. Example: ``2``."""
 
 
 class ChangeDDExternalPaymentStatus(Request):
@@ -178,7 +178,7 @@ class DirectCreditReturn(Request):
     epm_transaction_id: Id
     """The id of the inbound Bacs direct credit."""
     return_reason_id: fields.ReasonCode | None = None
-    """Why. Example: ``2``."""
+    """The reason for the return. Example: ``2``."""
     reference: ANS[1, 255] | None = None
 
 

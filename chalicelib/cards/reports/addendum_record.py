@@ -49,7 +49,7 @@ def next_at(transaction: Item, at: int) -> int:
 
 
 def put_addendum(addendum: Item, transaction: Item, reserved: ReservedRow) -> Sequence[Operation]:
-    """Return the writes of a new addendum, which fail if the transaction's item has changed.
+    """Return the write operations of a new addendum, which fail if the transaction's item has changed.
 
     The addendum's ``data`` is JSON. ``at`` is in Unix milliseconds.
     """

@@ -127,7 +127,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """An authorised request that the dispatcher is processing.
+    """A card API request whose credential was accepted, and the state of its processing.
 
     Attributes:
         claim: the claim of the request's reference, if any.

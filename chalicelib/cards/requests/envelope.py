@@ -233,7 +233,7 @@ class RequestReferences:
         return data if isinstance(data, dict) else {}
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
-        """Return the writes that claim the reference and store the response.
+        """Return the write operations that claim the reference and store the response.
 
         The writes succeed only for the first request. ``answer`` is the response to duplicate requests. ``whole`` is a
         response with card data, which duplicate requests get instead of ``answer`` during the first day. Without a
@@ -255,19 +255,19 @@ class RequestReferences:
         return int(item["expires_at"]) - KIND.lifetime
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
-        """Return the write that replaces the stored response of a request. The write fails if another request has the
-        claim.
+        """Return the write operation that replaces the stored response of a request. The write fails if another request
+        has the claim.
         """
         return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
     def put_claim(self, claim: IdempotencyClaim) -> Put:
-        """Return the write that claims the reference before the response is known. The write succeeds only for the
-        first request.
+        """Return the write operation that claims the reference before the response is known. The write succeeds only
+        for the first request.
         """
         return self._claims.put(claim.stored, members={"unanswered": True})
 
     def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
-        """Return the write that adds the response to a claim. The write fails if the claim is complete or belongs to
-        another request.
+        """Return the write operation that adds the response to a claim. The write fails if the claim is complete or
+        belongs to another request.
         """
         return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

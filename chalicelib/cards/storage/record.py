@@ -58,7 +58,7 @@ class Record:
         return cls(**{name: item[name] for name in cls._names() if name in item})
 
     def put(self, write_id: str) -> Put:
-        """Return the write that creates the record. The write fails if the record already exists."""
+        """Return the write operation that creates the record. The write fails if the record already exists."""
         table, key = self.place
         members = without_none({name: getattr(self, name) for name in self._names()})
         return Put(table, {**key, **members, "written_by": write_id}, absent("owner"))
@@ -72,8 +72,8 @@ class Record:
         return replace(self, version=self.version + 1, **members)
 
     def update(self, write_id: str, **members: Any) -> Update:
-        """Return the write that sets members. Members that are ``None`` are removed. The write fails if the record has
-        changed.
+        """Return the write operation that sets members. Members that are ``None`` are removed. The write fails if the
+        record has changed.
         """
         return Update(
             *self.place,

@@ -68,7 +68,9 @@ class ReservedRow:
         return Put(table, key | {RESERVED_BY: self.token}, absent("owner"))
 
     def put(self, members: Item) -> Put:
-        """Return the write of the row in this position. The write fails if the reservation was used or cancelled."""
+        """Return the write operation of the row in this position. The write fails if the reservation was used or
+        cancelled.
+        """
         table, key = self.place
         return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
 

@@ -41,7 +41,7 @@ class WhitelistRule:
 
 
 def put_rule(card_id: int, rule: WhitelistRule, name: str, code: Key | None, write_id: str) -> list[Operation]:
-    """Return the writes that create a rule. The writes fail if the rule's code is already used."""
+    """Return the write operations that create a rule. The writes fail if the rule's code is already used."""
     owner = f"card#{card_id}"
     head: dict[str, Any] = {"name": name, "lists": sorted(rule.lists), "written_by": write_id}
     if rule.maximum is not None:

@@ -70,7 +70,7 @@ def is_free(now: int) -> Condition:
 
 
 class Claims:
-    """Reads claims, and builds the writes that store claims."""
+    """Reads claims, and builds the write operations that store claims."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -96,8 +96,8 @@ class Claims:
         condition: Condition | None = None,
         members: Mapping[str, Any] | None = None,
     ) -> Put:
-        """Return the write of a claim, with the response if it is known. By default, the write fails unless the name is
-        free.
+        """Return the write operation of a claim, with the response if it is known. By default, the write fails unless
+        the name is free.
         """
         now = self.clock.time()
         item: Item = {"claim": claim.name, "expires_at": now + claim.kind.lifetime}

@@ -48,7 +48,7 @@ class Outcome(Generic[A]):
 
     Attributes:
         answer: the response, or the error to raise after all writes.
-        writes: conditional writes, applied in one transaction with the writes of ``deliveries``.
+        writes: conditional writes, applied in one transaction with the write operations of ``deliveries``.
         deliveries: the deliveries to send.
         proof: the item that proves the write after a lost response. The default is a row of ``deliveries``.
         is_repeatable: whether the single update is idempotent, so that no transaction is needed.
@@ -67,7 +67,7 @@ class Outcome(Generic[A]):
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """Return all writes, including the writes that record the deliveries."""
+        """Return all writes, including the write operations that record the deliveries."""
         return [*self.writes, *self.deliveries.operations]
 
     @property

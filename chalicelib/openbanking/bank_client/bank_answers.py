@@ -180,7 +180,9 @@ Place = tuple[Any, str | int] | None
 
 @dataclass(frozen=True, slots=True)
 class _Normaliser:
-    """A single pass over a response that follows the models of its members."""
+    """Normalises the members of a bank's response according to the response's model, including nested objects and
+    lists.
+    """
 
     spell: Spelling
     repeated: list[str]

@@ -1,7 +1,7 @@
 """Deferred calls: ``Prefer: respond-async`` (RFC 7240, ``docs/concepts/deferred-calls.md``).
 
 Requests are validated immediately. An accepted call becomes a delivery to the bank. Its outcome is stored encrypted and
-can be fetched for a day with a bearer of the same consent, or by the client if the call had no bearer.
+can be fetched for a day with a bearer token of the same consent, or by the client if the call had no bearer token.
 """
 
 from __future__ import annotations

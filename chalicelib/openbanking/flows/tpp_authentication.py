@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated client, the consent and token item of its bearer, and other items from the same read."""
+    """An authenticated client, the consent and token item of its bearer token, and other items from the same read."""
 
     client: Client
     consent: Consent
@@ -67,8 +67,8 @@ class _Found:
 
 
 class TppAuthentication:
-    """Authenticates clients and bearers with one strongly consistent read. A single-use credential also requires one
-    write.
+    """Authenticates clients and bearer tokens with one strongly consistent read. A single-use credential also requires
+    one write.
 
     Each request is counted once against a call limit of this process. Only requests of an authenticated client are
     counted against the client's limit. A request with only a Client ID, which is visible in every PSU's browser, is
@@ -170,13 +170,13 @@ class TppAuthentication:
     def authenticate_bearer(
         self, credentials: TppCredentials, keys: Sequence[Key] = (), *, or_spent: bool = False
     ) -> Caller:
-        """Return the calling client, the valid consent of its bearer, and the items under ``keys``.
+        """Return the calling client, the valid consent of its bearer token, and the items under ``keys``.
 
-        The bearer authenticates the caller, so neither secret nor assertion is required. If ``or_spent`` is true, the
-        bearer of a spent one-time consent is accepted.
+        The bearer token authenticates the caller, so neither secret nor assertion is required. If ``or_spent`` is true,
+        the bearer token of a spent one-time consent is accepted.
 
         Raises:
-            Refusal: the client or the bearer is missing or invalid.
+            Refusal: the client or the bearer token is missing or invalid.
         """
         token = credentials.token
         own = [consent_key(token.ids[0]), token_key("access", token)] if token else []
@@ -317,7 +317,7 @@ class TppAuthentication:
         return proof.use, refusals.PROOF_WRONG
 
     def _consent(self, client: Client, token: OpaqueToken, item: Item | None, access: Item | None) -> Consent | None:
-        """Return the consent of this client's bearer, if the consent is valid or spent."""
+        """Return the consent of this client's bearer token, if the consent is valid or spent."""
         now = self._clock.time()
         if item is None or access is None or not token.matches(access["digest"]) or access["expires_at"] <= now:
             return None

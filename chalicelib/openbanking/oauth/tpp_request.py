@@ -49,7 +49,7 @@ class TppCredentials:
 
     @cached_property
     def token(self) -> OpaqueToken | None:
-        """The unverified parts of the bearer: consent id, token id and BIC."""
+        """The unverified parts of the bearer token: consent id, token id and BIC."""
         return OpaqueToken.parse(self.bearer or "", parts=3)
 
 

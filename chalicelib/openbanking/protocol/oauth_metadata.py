@@ -60,7 +60,7 @@ class ServerMetadata(TypedDict):
     request_parameter_supported: bool
     """Whether ``request`` is supported (RFC 9101). Example: ``false``."""
     request_uri_parameter_supported: bool
-    """Whether a ``request_uri`` is supported that was not pushed to this service (RFC 9101). Example: ``false``."""
+    """Whether clients can send a ``request_uri`` that this service did not issue (RFC 9101). Example: ``false``."""
     protected_resources: list[WebAddress]
     """The resources for which tokens are issued (RFC 9728). Example: ``["http://127.0.0.1:8000"]``."""
     mtls_endpoint_aliases: NotRequired[Mapping[str, WebAddress]]

@@ -191,7 +191,7 @@ class ConsentAnswer(TypedDict):
 
     consent_id: str
     status: Annotated[ConsentStatus, WithJsonSchema({"const": "authorised", "type": "string"})]
-    """The consent's status; once a consent has ended, its bearer is refused. Example: ``"authorised"``."""
+    """The consent's status; once a consent has ended, its bearer token is refused. Example: ``"authorised"``."""
     consent_type: ConsentType
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]

@@ -139,15 +139,15 @@ _PROOF = "the DPoP proof is missing or not valid"
 _NONCE = "the DPoP proof must contain the nonce in the header DPoP-Nonce"
 CLIENT_INACTIVE = RefusalRow(Fault.TPP_GONE, "the client is not active")
 BEARER_MISSING = _bearer("a bearer token is required: Authorization: Bearer <access token>")
-"""The request has no bearer."""
+"""The request has no bearer token."""
 BEARER_OR_BIC_MISSING = _bearer("a bearer token is required or, for a direct payment, the parameter bic")
 PAYMENT_BEARER_MISSING = _bearer("send a bearer token of the consent used to order this payment")
 REQUEST_BEARER_MISSING = _bearer("send a bearer token of the consent used for this request")
-"""The deferred call was made with a bearer, but the request for its outcome has none."""
+"""The deferred call was made with a bearer token, but its outcome was requested without a bearer token."""
 BEARER_INVALID = _bearer(
     "the bearer token is not valid: refresh it, or ask the PSU to authorize again", "invalid_token"
 )
-"""The bearer is unknown, expired, revoked or spent, belongs to another client, or is bound to a key for which the
+"""The bearer token is unknown, expired, revoked or spent, belongs to another client, or is bound to a key for which the
 request has no proof.
 """
 PROOF_WRONG = _bearer(_PROOF, "invalid_dpop_proof")
@@ -159,7 +159,7 @@ NONCE_NEEDED = _bearer(_NONCE, "use_dpop_nonce")
 NONCE_NEEDED_FOR_TOKEN = _request(_NONCE, "use_dpop_nonce")
 """The DPoP proof has no nonce, or an outdated nonce: repeat the request with the nonce in the header DPoP-Nonce."""
 BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU must authorize again", "invalid_token")
-"""The bearer's one-time consent has been used for a payment."""
+"""The bearer token's one-time consent has been used for a payment."""
 
 CALL_LIMIT_REACHED = RefusalRow(
     Fault.ACCESS_EXCEEDED,
@@ -176,11 +176,11 @@ CURSOR_INVALID = RefusalRow(
     "after is not the next of a page of this client's consents",
     details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
 )
-"""after is not a ``next`` value from an earlier response to this client."""
+"""The parameter ``after`` is not a ``next`` value from an earlier response to this client."""
 EVENTS_CURSOR_INVALID = RefusalRow(
     Fault.PARAMETER, "after is not the next of a page of this client's events", details=CURSOR_INVALID.details
 )
-"""after is not a ``next`` value from an earlier response to this client."""
+"""The parameter ``after`` is not a ``next`` value from an earlier response to this client."""
 PSU_HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the PSU's headers are not valid: {problems}")
 """A header about the PSU is not valid."""
 ACCESS_EXCEEDED = RefusalRow(

@@ -182,7 +182,7 @@ class ScopeQuery(Message):
 class PaymentStatusQuery(Message):
     """The query of ``GET /tpp/payment_status``, by payment_id or by the order's X-Request-Id.
 
-    ``bic`` is the bank of a direct payment, which has no bearer.
+    ``bic`` is the bank of a direct payment, which has no bearer token.
     """
 
     payment_id: AN[LONGEST_PAYMENT_ID] | None = None

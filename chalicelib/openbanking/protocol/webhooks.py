@@ -148,10 +148,11 @@ class PaymentCall:
 
 
 ACCOUNTS = RelayedCall("accounts", "GET", "/tpp/accounts", "AISP")
-"""List the PSU's accounts. The accounts that the PSU approved, as returned by the bank."""
+"""List the PSU's accounts. Returns the bank's list of the accounts that the PSU approved."""
 ACCOUNT = RelayedCall("account", "GET", "/tpp/account", "AISP")
-"""Read one account. The details of an account. For version 1 banks, pass ``iban`` or ``account_id``; for version 2
-banks, ``account_id`` (the account's ``resource_id``).
+"""Read one account. Returns the details of an account. For version 1 banks, pass ``iban`` or ``account_id``; for
+version 2
+banks, pass ``account_id`` (the account's ``resource_id``).
 """
 ACCOUNT_BALANCE = RelayedCall("account_balance", "GET", "/tpp/account_balance", "AISP")
 """Read an account's balances. Version 1 banks return ``accounts`` (one entry with its balance), version 2 banks
@@ -198,10 +199,10 @@ bearer is needed, because the PSU authorizes the payment directly at the bank.
 PAYMENTS: tuple[PaymentCall, ...] = (SINGLE_PAYMENT, BULK_PAYMENT, DIRECT_PAYMENT)
 STATUS_PATH = "/tpp/payment_status"
 """Read a payment's status. For version 1 banks, returns the statuses reported by the bank, with their history. For
-version 2 banks, returns the current status, requested from the bank. For a direct payment, pass ``bic`` and no bearer.
-The bearer of a spent one-time consent can still read the status of its own payment. With ``request_id`` instead of
-``payment_id``, the payment is found by the X-Request-Id of its order, for 90 days; if the bank returned no payment id,
-the response has the order's ``outcome``.
+version 2 banks, returns the current status, requested from the bank. For a direct payment, pass ``bic`` and no bearer
+token. The bearer token of a spent one-time consent can still read the status of its own payment. With ``request_id``
+instead of ``payment_id``, the payment is found by the X-Request-Id of its order, for 90 days; if the bank returned no
+payment id, the response has the order's ``outcome``.
 """
 NEEDING_TOKEN = frozenset(
     {"/tpp/consent", "/tpp/requests/{request_id}", STATUS_PATH}

@@ -203,7 +203,7 @@ def parse_request_url(url: str) -> tuple[str, str] | None:
 
 
 class AuthorizationRequests:
-    """Builds the writes that store, approve and cancel authorization requests."""
+    """Builds the write operations that store, approve and cancel authorization requests."""
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
@@ -212,7 +212,7 @@ class AuthorizationRequests:
     def put_request(
         self, new: NewAuthorizationRequest, authorization_url: str, before: AuthorizationRequest | None
     ) -> Put:
-        """Return the write that stores a request and, if ``before`` is passed, replaces that request.
+        """Return the write operation that stores a request and, if ``before`` is passed, replaces that request.
 
         The write fails if the client has used the state before, or if ``before`` is no longer open or was replaced.
         """
@@ -249,19 +249,21 @@ class AuthorizationRequests:
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """Return the cancelled request, and the write that cancels it. The write fails unless this request is open."""
+        """Return the cancelled request, and the write operation that cancels it. The write fails unless this request is
+        open.
+        """
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)
         return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_late_approval(self, authorization: AuthorizationRequest, consent_id: str) -> Update:
-        """Return the write that approves an open request after its consent was stored, even after its expiry."""
+        """Return the write operation that approves an open request with a stored consent, even after its expiry."""
         write = self.update_to_approve(authorization, consent_id)
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("open"))
 
     def update_lost_consent(self, authorization: AuthorizationRequest) -> Update:
-        """Return the write that cancels an approved request after the loss of its consent."""
+        """Return the write operation that cancels an approved request after the loss of its consent."""
         _, write = self.update_to_cancel(authorization, "server_error", "The consent was lost")
         return replace(write, condition=_is_current(authorization) & Attr("status").eq("approved"))
 

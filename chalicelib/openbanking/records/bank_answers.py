@@ -67,8 +67,8 @@ class BankAnswers:
         *,
         members: Mapping[str, str] | None = None,
     ) -> Outcome[A]:
-        """Return the outcome with this response, and the write that stores the response for duplicate requests. The
-        write fails if a response is already stored.
+        """Return the outcome with this response, and the write operation that stores the response for duplicate
+        requests. The write fails if a response is already stored.
 
         ``members`` name the changes of the request: ``saved_consent`` or ``ended_consent``.
         """

@@ -247,7 +247,9 @@ class Banks:
         return self._write(bank, self._update_members(bank, members, removed))
 
     def _update_members(self, bank: Bank, members: Mapping[str, Any], removed: Sequence[str] = ()) -> Update:
-        """Return the write that changes a bank's members. The write fails unless ``bank.revision`` is still current."""
+        """Return the write operation that changes a bank's members. The write fails unless ``bank.revision`` is still
+        current.
+        """
         return Update(
             *bank_key(bank.bic),
             set={**members, "revision": bank.revision + 1},

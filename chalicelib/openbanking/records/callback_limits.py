@@ -23,14 +23,16 @@ _HOUR = 3600
 
 
 class CallbackLimits:
-    """Builds the writes that count queries. Only a keyed hash of the IP address is stored."""
+    """Builds the write operations that count queries. Only a keyed hash of the IP address is stored."""
 
     def __init__(self, keyring: Keyring, clock: Clock) -> None:
         self._keyring = keyring
         self._clock = clock
 
     def put_counts(self, payment: Payment, address: str) -> list[Operation]:
-        """Return the writes that count a query about ``payment`` from ``address``. They fail if a limit is reached."""
+        """Return the write operations that count a query about ``payment`` from ``address``. They fail if a limit is
+        reached.
+        """
         now = self._clock.time()
         rested = Attr("asked_at").not_exists() | Attr("asked_at").lte(now - BETWEEN_SECONDS)
         return [

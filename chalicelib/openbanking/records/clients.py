@@ -352,7 +352,7 @@ class Clients:
         return self._engine.carry_out(decide, Facts([key], [self._read(client_id)]))
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
-        """Return the writes of a change. The writes fail if the client has changed since ``before`` was read."""
+        """Return the write operations of a change, which fail if the client has changed since ``before``."""
         at_revision: Condition = Attr("revision").eq(before.revision)
         if not before.revision:  # clients older than revisions have none
             at_revision |= Attr("revision").not_exists()

@@ -147,7 +147,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True)
 class IssuedTokens:
-    """New tokens, the writes that issue them, and the key of the access token's row.
+    """New tokens, the write operations that issue them, and the key of the access token's row.
 
     The writes fail if the consent has ended, or the grant has changed.
     """
@@ -159,7 +159,7 @@ class IssuedTokens:
 
 @dataclass(frozen=True, slots=True)
 class NewConsent:
-    """A new consent, the writes that create it, and its two credentials, which are each sent only once."""
+    """A new consent, the write operations that create it, and its two credentials, which are each sent only once."""
 
     consent: Consent
     operations: list[Put]
@@ -181,7 +181,7 @@ def token_key(kind: Literal["access", "refresh"], credential: OpaqueToken) -> tu
 
 
 class Consents:
-    """Builds the writes that create, rotate and end consents, for the flows' transactions."""
+    """Builds the write operations that create, rotate and end consents, for the flows' transactions."""
 
     def __init__(self, vault: Vault, clock: Clock, code_lifetime: int) -> None:
         self._vault = vault
@@ -267,7 +267,7 @@ class Consents:
         return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
-        """Return the write that revokes a consent and all its tokens. It fails if the consent has ended."""
+        """Return the write operation that revokes a consent and all its tokens. It fails if the consent has ended."""
         now = self._clock.time()
         return Update(
             *consent_key(consent.consent_id),
@@ -277,14 +277,14 @@ class Consents:
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str, request_id: str) -> list[Operation]:
-        """Return the writes that spend a one-time consent for ``attempt`` at an order. Only one attempt succeeds.
+        """Return the write operations that spend a one-time consent for ``attempt``. Only one attempt succeeds.
 
         The access token's item is retained until the consent expires, so that the token can read the payment's status.
         """
         return [self.update_spent_by(consent, attempt, request_id), _lifetime(access, consent.valid_until)]
 
     def update_spent_by(self, consent: Consent, attempt: str, request_id: str) -> Update:
-        """Return the write that spends a one-time consent for ``attempt`` at the order with this X-Request-Id."""
+        """Return the write operation that spends a one-time consent for an order with this X-Request-Id."""
         now, order = self._clock.time(), {"spent_by": attempt, "spent_order": request_id}
         return Update(
             *consent_key(consent.consent_id),
@@ -294,7 +294,7 @@ class Consents:
         )
 
     def update_unspent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
-        """Return the writes that undo ``update_spent`` if the bank was never reached."""
+        """Return the write operations that undo ``update_spent`` if the bank was never reached."""
         return [
             Update(
                 *consent_key(consent.consent_id),
@@ -306,7 +306,7 @@ class Consents:
         ]
 
     def update_next_notice(self, item: Item) -> Update:
-        """Return the write that schedules a consent's next expiry event when the current event is recorded.
+        """Return the write operation that schedules a consent's next expiry event when the current event is recorded.
 
         The write changes ``notify`` from ``consent.expiring`` to ``consent.expired``, or removes it after
         ``consent.expired``. The write fails if the current event was already recorded.
@@ -338,7 +338,7 @@ class Consents:
         return IssuedTokens(pair, writes, _key_of(access))
 
     def _update_last_use(self, consent: Consent) -> Update:
-        """Return the write that records the day of a consent's use. It fails if the consent has ended."""
+        """Return the write operation that records the day of a consent's use. It fails if the consent has ended."""
         return Update(
             *consent_key(consent.consent_id),
             set={"last_used_on": self._today()},
@@ -349,7 +349,7 @@ class Consents:
         return self._clock.now().date().isoformat()
 
     def _new_access(self, consent: Consent, refresh: str, confirmation: Confirmation | None) -> tuple[TokenPair, Put]:
-        """Return a new access token for ``refresh``, and the write that stores it."""
+        """Return a new access token for ``refresh``, and the write operation that stores it."""
         access_id = new_id()
         access, access_digest = new_credential(consent.consent_id, access_id, consent.bic)
         pair = TokenPair(access, min(self._clock.time() + ACCESS_LIFETIME, consent.valid_until), refresh)

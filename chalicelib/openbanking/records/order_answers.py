@@ -30,7 +30,7 @@ RUNNING_SECONDS = 30
 class OrderClaim:
     """One attempt at a TPP's order with an Idempotency-Key.
 
-    ``consent_id`` is the order's consent, if any. A spent bearer can only retry its own payment.
+    ``consent_id`` is the order's consent, if any. A spent bearer token can only retry its own payment.
     """
 
     claim: Claim
@@ -57,7 +57,7 @@ class DeferredRequest:
 
 
 class OrderAnswers:
-    """Builds the writes that claim a key and store its outcome."""
+    """Builds the write operations that claim a key and store its outcome."""
 
     def __init__(self, claims: Claims, clock: Clock) -> None:
         self._claims = claims
@@ -84,15 +84,19 @@ class OrderAnswers:
         raise refusals.NEVER_ENDED()
 
     def put_claim(self, claim: OrderClaim) -> Put:
-        """Return the write that claims a key before the bank is called. It fails if the key is already claimed."""
+        """Return the write operation that claims a key before the bank is called. It fails if the key is already
+        claimed.
+        """
         return self._put(claim)
 
     def put_deferred(self, claim: OrderClaim, accepted: DeferredRequest) -> Put:
-        """Return the write that claims a key for a deferred request, so that duplicates return the same request."""
+        """Return the write operation that claims a key for a deferred request, so that duplicates return the same
+        request.
+        """
         return self._put(claim, {"accepted": accepted.request_id})
 
     def put_answer(self, claim: OrderClaim, answer: Mapping[str, Any]) -> Put:
-        """Return the write that stores the response for a claim."""
+        """Return the write operation that stores the response for a claim."""
         return self._put(claim, {"answer": answer}, claim.claim.is_own)
 
     def first_answer(self, request_id: str) -> tuple[str, int]:
@@ -100,7 +104,7 @@ class OrderAnswers:
         return request_id, self._clock.time()
 
     def put_refusal(self, claim: OrderClaim, refusal: Refusal) -> Put:
-        """Return the write that stores a refusal, including ``Refusal.first``."""
+        """Return the write operation that stores a refusal, including ``Refusal.first``."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
         members = {
             "fault": refusal.fault.name,
@@ -112,7 +116,7 @@ class OrderAnswers:
         return self._put(claim, {"refusal": members}, claim.claim.is_own)
 
     def put_released(self, claim: OrderClaim) -> Put:
-        """Return the write that releases an idempotency key if the request was not sent to the bank.
+        """Return the write operation that releases an idempotency key if the request was not sent to the bank.
 
         The key can then be claimed again, as if the claim had expired.
         """

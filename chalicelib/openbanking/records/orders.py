@@ -108,14 +108,14 @@ def has_attempt(item: Item, attempt: str) -> bool:
 
 
 class Orders:
-    """Builds the writes of claims and outcomes, for the flows' transactions."""
+    """Builds the write operations of claims and outcomes, for the flows' transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def put_claim(self, order: Order, attempt: str, running: int = RUNNING_SECONDS) -> Put:
-        """Return the write that claims an X-Request-Id before the bank is called. It fails while another order has
-        claimed the id.
+        """Return the write operation that claims an X-Request-Id before the bank is called. It fails while another
+        order has claimed the id.
 
         Without an outcome after ``running`` seconds, the order is unresolved.
         """
@@ -128,7 +128,7 @@ class Orders:
         return Put(table, item, is_free)
 
     def put_lost(self, order: Order, attempt: str, payment_id: str, *, is_accepted: bool) -> Put:
-        """Return the write that restores a lost order from its payment. It fails if the order exists."""
+        """Return the write operation that restores a lost order from its payment. It fails if the order exists."""
         write = self.put_claim(order, attempt)
         item = {**write.item, "payment_id": payment_id}
         if is_accepted:
@@ -137,8 +137,8 @@ class Orders:
         return replace(write, item=item, condition=absent("claim"))
 
     def update_claim(self, order: Order, attempt: str, found: Item, running: int = RUNNING_SECONDS) -> Update | None:
-        """Return the write that claims an id for a retry of the order in ``found``, or ``None`` if ``found`` is another
-        order.
+        """Return the write operation that claims an id for a retry of the order in ``found``, or ``None`` if ``found``
+        is another order.
 
         An order that the bank has accepted remains resolved regardless of the retry's outcome.
         """
@@ -158,7 +158,7 @@ class Orders:
         )
 
     def update_accepted(self, key: tuple[str, Item], order_digest: str | None, payment_id: str) -> Update:
-        """Return the write that records the order's payment at the bank.
+        """Return the write operation that records the order's payment at the bank.
 
         The write fails if the id now belongs to another order, or the order has another payment.
         """
@@ -168,7 +168,8 @@ class Orders:
         return replace(write, set={**write.set, "payment_id": payment_id}, condition=condition)
 
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
-        """Return the write that records an attempt with an unknown outcome. It fails if the order's outcome is known.
+        """Return the write operation that records an attempt with an unknown outcome. It fails if the order's outcome
+        is known.
 
         ``payment_id`` is the id in the bank's unusable response.
         """
@@ -180,7 +181,7 @@ class Orders:
         )
 
     def update_not_accepted(self, order: Order, attempt: str, *, sent: bool, alone: bool) -> Update:
-        """Return the write for an attempt that did not lead to a payment.
+        """Return the write operation for an attempt that did not lead to a payment.
 
         If ``sent`` is true, the bank refused the attempt; otherwise, the attempt never reached the bank. If ``alone``
         is true, the write resolves the order, and fails if the outcome of a different attempt is unknown.
@@ -198,7 +199,9 @@ class Orders:
         return replace(self._resolve(order.key, "not_accepted"), add=counted, condition=only)
 
     def update_resolved(self, found: RecordedOrder, outcome: OrderOutcome, payment_id: str | None = None) -> Update:
-        """Return the write that records an operator's resolution. It fails if the order has changed since the read."""
+        """Return the write operation that records an operator's resolution. It fails if the order has changed since the
+        read.
+        """
         write = self._resolve(found.order.key, outcome)
         named = {"payment_id": payment_id} if payment_id is not None else {}
         unchanged = Attr("attempt").eq(found.attempt) & Attr(UNRESOLVED.time).eq(found.unresolved_at)

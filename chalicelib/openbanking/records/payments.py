@@ -110,7 +110,7 @@ def is_early(item: Item) -> bool:
 
 
 class Payments:
-    """Builds the writes that store and change payments, for the flows' transactions."""
+    """Builds the write operations that store and change payments, for the flows' transactions."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -151,7 +151,9 @@ class Payments:
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
-        """Return the write that stores a new payment. It replaces ``found`` and applies its early reports, if any."""
+        """Return the write operation that stores a new payment. It replaces ``found`` and applies its early reports, if
+        any.
+        """
         if found is None:
             return Put(TABLE, _item(payment), absent("payment"))
         reports = self.early_reports(found) if is_early(found) else ()
@@ -187,7 +189,7 @@ class Payments:
         )
 
     def put_early_report(self, bic: str, payment_id: str, report: PaymentStatusReport, found: Item | None) -> Put:
-        """Return the write that adds an early report on an unknown payment."""
+        """Return the write operation that adds an early report on an unknown payment."""
         reports = [*(self.early_reports(found) if found else ()), report][-HISTORY:]
         table, key = payment_key(bic, payment_id)
         item = {

@@ -60,13 +60,13 @@ def parse_request_uri(request_uri: str) -> OpaqueToken | None:
 
 
 class PushedRequests:
-    """Builds the writes of pushed requests."""
+    """Builds the write operations that store and extend pushed authorization requests."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
     def put_pushed(self, request: NewAuthorizationRequest) -> tuple[str, Put]:
-        """Return the ``request_uri`` of a request, and the write that stores the request."""
+        """Return the ``request_uri`` of a request, and the write operation that stores the request."""
         pushed_id, now = new_id(), self._clock.time()
         credential, digest = new_credential(pushed_id)
         table, key = pushed_key(pushed_id)
@@ -80,7 +80,7 @@ class PushedRequests:
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
 
     def update_to_keep(self, pushed: PushedRequest) -> tuple[PushedRequest, Update]:
-        """Return the request with more time for the choice of a bank, and the write that stores this request.
+        """Return the request with more time for the choice of a bank, and the write operation that stores this request.
 
         The write fails if the request was already extended or the time to do so has passed.
         """

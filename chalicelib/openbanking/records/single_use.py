@@ -62,6 +62,8 @@ class SingleUses:
 
 
 def _claim(use: SingleUse) -> Put:
-    """Return the write that claims an identifier. ``attempt`` distinguishes requests with the same identifier."""
+    """Return the write operation that claims an identifier. ``attempt`` distinguishes requests with the same
+    identifier.
+    """
     table, key = use.key
     return Put(table, key | {"attempt": new_id(), "expires_at": use.expires_at}, absent("claim"))

@@ -45,7 +45,7 @@ class ReadReservation:
 
 
 class UnattendedReads:
-    """Builds the writes that count reads."""
+    """Builds the write operations that count reads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -62,8 +62,8 @@ class UnattendedReads:
         return ReadReservation(consent_id, parts, new_id(), now)
 
     def update_reserved(self, read: ReadReservation, limit: int) -> list[Update]:
-        """Return the writes that count ``read``. They fail if ``limit`` other reads were already counted. A retry has
-        no effect.
+        """Return the write operations that count ``read``. They fail if ``limit`` other reads were already counted. A
+        retry has no effect.
         """
         reads = Attr("reads")
         free = reads.not_exists() | reads.contains(read.read_id) | reads.size().lt(limit)
@@ -73,7 +73,7 @@ class UnattendedReads:
         ]
 
     def update_released(self, read: ReadReservation) -> list[Update]:
-        """Return the writes that undo ``update_reserved``. A retry has no effect."""
+        """Return the write operations that undo ``update_reserved``. A retry has no effect."""
         return [Update(*key, set=self._expiry(), delete={"reads": frozenset({read.read_id})}) for key in _keys(read)]
 
     def _expiry(self) -> Item:

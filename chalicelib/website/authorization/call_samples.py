@@ -66,7 +66,7 @@ def exchange_call(base: str, client: Client, journey: Journey, secrets: Mapping[
 
 
 def latest_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -> SampleCall | None:
-    """The latest token refresh with its response, or ``None`` without a stored response."""
+    """The latest token refresh with its response, or ``None`` if no token refresh is stored."""
     if "refreshed_token" not in secrets:
         return None
     answer = _read_answer(secrets["refresh_answer"])

@@ -46,8 +46,8 @@ class OneTimeSecret:
 def issue_secret(
     purpose: Purpose, email: str, clock: Clock, lifetime: int | None = None, **members: Any
 ) -> tuple[str, Put]:
-    """Create a secret, and the write that stores its digest. ``lifetime`` is in seconds and defaults to the purpose's
-    lifetime.
+    """Create a secret, and the write operation that stores its digest. ``lifetime`` is in seconds and defaults to the
+    purpose's lifetime.
     """
     secret = _random_code() if purpose == "code" else new_secret()
     expires_at = clock.real.time() + (lifetime or LIFETIMES[purpose])

@@ -92,7 +92,7 @@ export function tppParty(place, form) {
       };
     },
 
-    // A direct payment is asked for by its bank, and without a bearer. Where there is no bearer, a client shows its secret.
+    // A direct payment identifies its bank, and has no bearer token. Without a bearer token, the client sends its secret.
     headers(operation, held, values) {
       if (!operation.security.length) return {};
       const client = { "X-Api-Key": held?.client ?? "CLIENT_ID" };

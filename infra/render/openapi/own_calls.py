@@ -245,7 +245,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         "consent",
         describe_consent,
         takes_proof=True,
-        title="Read the consent of a bearer",
+        title="Read the consent of a bearer token",
         text="The scopes and accounts that the PSU approved, and the end of the consent.",
         refusals=(*CONSENT, "parameters_none"),
     ),
@@ -292,7 +292,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
             "For calls that returned 202. `status` and `body` are null until the state is `done` or `failed`; "
             "then they are the call's actual status and body. Outcomes are kept for 24 hours from acceptance of "
             "the call. Any valid bearer of the same consent can read them, including that of a spent one-time "
-            "consent. Direct payments and their status are read by the same client without a bearer."
+            "consent. Direct payments and their status are read by the same client without a bearer token."
         ),
         refusals=(
             *(*NAMED, "bearer_of_request", "bearer_invalid", *PROOF, *LIMIT, "parameters_none", "request_unknown"),

@@ -39,12 +39,12 @@ SCHEMES: Mapping[str, Json] = {
         "type": "apiKey",
         "in": "header",
         "name": "X-Client-Assertion",
-        "description": "A signed assertion (`private_key_jwt`, RFC 7523), for calls without a bearer; it names the "
-        "client",
+        "description": "A signed assertion (`private_key_jwt`, RFC 7523), for calls without a bearer token; it names "
+        "the client",
     },
     "clientSecret": {
         "type": "http",
         "scheme": "basic",
-        "description": "Client ID and client secret, for calls without a bearer by clients that have a secret",
+        "description": "Client ID and client secret, for calls without a bearer token by clients that have a secret",
     },
 }

@@ -1,4 +1,4 @@
-"""Tests of the actions of risk rules on card use: each action separately, and the records of the rule."""
+"""Tests of the actions that risk rules trigger when a card is used, and of the records of triggered rules."""
 
 from collections.abc import Sequence
 from dataclasses import replace

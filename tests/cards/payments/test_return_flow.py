@@ -93,7 +93,7 @@ def test_a_return_sends_back_the_whole_amount(issuer: Issuer) -> None:
 
 
 @pytest.mark.parametrize(("action", "scheme"), [(INBOUND, "FPS"), (CREDIT, "BACS"), (INBOUND, "SCT")])
-def test_a_second_return_of_a_payment_returns_4004(issuer: Issuer, action: str, scheme: str) -> None:
+def test_returning_a_payment_a_second_time_fails_with_code_4004(issuer: Issuer, action: str, scheme: str) -> None:
     address, number = came(issuer, 2500, scheme)
     issuer.inbound(address, 2500)
     reasons = {"reason": 1} if action == INBOUND else {"return_reason_id": 1}
@@ -117,7 +117,7 @@ def test_a_duplicate_return_request_has_the_first_response(issuer: Issuer) -> No
     ("scheme", "reason", "code"),
     [("FPS", {}, None), ("SCT", {}, 2006), ("SCTINST", {}, 2006), ("SCT", {"reason": 1}, None)],
 )
-def test_a_sepa_return_without_a_reason_returns_2006(
+def test_returning_a_sepa_payment_without_a_reason_fails_with_code_2006(
     issuer: Issuer, scheme: str, reason: dict[str, Any], code: int | None
 ) -> None:
     _, number = came(issuer, 2500, scheme)
@@ -134,7 +134,9 @@ def test_the_response_to_a_direct_credit_return_has_empty_data(issuer: Issuer) -
 
 
 @pytest.mark.parametrize(("left", "code"), [(2500, None), (2499, 5001)])
-def test_a_return_above_the_available_balance_returns_5001(issuer: Issuer, left: int, code: int | None) -> None:
+def test_returning_a_payment_above_the_available_balance_fails_with_code_5001(
+    issuer: Issuer, left: int, code: int | None
+) -> None:
     address, number = came(issuer, 2500)
     issuer.inbound(address, 1000)
     issuer.pending_payment(address, 3500 - left)
@@ -144,7 +146,7 @@ def test_a_return_above_the_available_balance_returns_5001(issuer: Issuer, left:
 
 
 @pytest.mark.parametrize(("status", "code"), [("A", None), ("R", 4003), ("S", 4003)])
-def test_a_return_from_a_suspended_or_restricted_account_returns_4003(
+def test_returning_a_payment_from_a_suspended_or_restricted_account_fails_with_code_4003(
     issuer: Issuer, status: str, code: int | None
 ) -> None:
     address, number = came(issuer, 2500)
@@ -260,7 +262,9 @@ def test_an_internal_return_credits_the_payer_in_full_and_refunds_no_fee(issuer:
 
 
 @pytest.mark.parametrize(("status", "code"), [("S", None), ("R", None), ("C", 7001)])
-def test_an_internal_return_to_a_closed_account_returns_7001(issuer: Issuer, status: str, code: int | None) -> None:
+def test_returning_an_internal_transfer_to_a_closed_account_fails_with_code_7001(
+    issuer: Issuer, status: str, code: int | None
+) -> None:
     source, target = issuer.funded_address(2500), issuer.address()
     arrived = payment(issuer, issuer.pending_payment(source, 2500, destination_iban=target["iban"])).counterpart
     issuer.data("changeAccountStatus", account_id=source["account_id"], account_status=status)
@@ -274,7 +278,9 @@ def test_an_internal_return_to_a_closed_account_returns_7001(issuer: Issuer, sta
 
 
 @pytest.mark.parametrize(("level", "code"), [(500, None), (499, 3011)])
-def test_a_payment_above_the_access_level_returns_3011(issuer: Issuer, level: int, code: int | None) -> None:
+def test_returning_a_payment_above_the_access_level_fails_with_code_3011(
+    issuer: Issuer, level: int, code: int | None
+) -> None:
     address = issuer.address(issuer.account(access_level=500, currency_ison=GBP))
     number = issuer.inbound(address, 100)["epm_transaction_id"]
 

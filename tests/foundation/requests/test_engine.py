@@ -101,7 +101,7 @@ def key() -> Key:
 
 
 def others(key: Key, **members: Any) -> Callable[[], object]:
-    """Return a write of a concurrent request. The write is not recorded."""
+    """Return a write operation of a concurrent request. The write is not recorded."""
     item = {name: _typed(value) for name, value in {**key[1], **members}.items()}
     return lambda: send("dynamodb", "PutItem", {"TableName": f"causeway-local-{key[0]}", "Item": item})
 

@@ -1,6 +1,8 @@
-"""Runs of the conformance kit in this process against the small test bank. The simulated PSU decides immediately.
+"""Runs the conformance kit in the test process against a small test bank. A simulated PSU approves or refuses each
+consent
+and payment immediately.
 
-The kit and the bank call each other without connections, except within ``connected``.
+The kit and the bank exchange messages by function calls, except within ``connected``, which uses network connections.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A stack that a test or the tour starts is ready, or the error states the reason."""
+"""Tests that a local stack started in the background reports why it cannot start."""
 
 import os
 from pathlib import Path

@@ -79,7 +79,7 @@ def portal(issuer: Issuer, action: str, **members: Any) -> Any:
     return issuer.hub.cards.portal.read(MANAGER, action, **members)["data"]
 
 
-def test_the_ledger_of_the_card_month_is_consistent(played: Issuer) -> None:
+def test_the_ledger_of_the_card_use_simulation_is_consistent(played: Issuer) -> None:
     prove(played)
     totals = ledger_verification.prove_ledger(played.hub.store, SILENT)
     assert totals.accounts["account"] == 6
@@ -87,7 +87,7 @@ def test_the_ledger_of_the_card_month_is_consistent(played: Issuer) -> None:
     assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
 
 
-def test_the_card_month_provides_data_for_every_card_page(played: Issuer) -> None:
+def test_the_card_use_simulation_provides_data_for_every_card_page(played: Issuer) -> None:
     cards = portal(played, LIST_CARDS, item_count=CARDS)
     assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
     assert {card["virtual"] for card in cards} == {0, 1}
@@ -101,7 +101,7 @@ def test_the_card_month_provides_data_for_every_card_page(played: Issuer) -> Non
         assert all(account["transactions"] and account["balances"] for account in shown["accounts"])
 
 
-def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: Issuer) -> None:
+def test_the_card_use_simulation_has_approvals_declines_reversals_and_an_expiry(played: Issuer) -> None:
     messages = portal(played, LIST_ACTIVITY, item_count=100)
     codes = Counter(row["response_code"] for row in messages)
     assert codes.keys() == {"00", "41", "46", "51", "61", "1A"}
@@ -110,7 +110,7 @@ def test_the_card_month_has_approvals_declines_reversals_and_an_expiry(played: I
     assert types.keys() >= {0, 1, 20, 60, 61, 62, 70}
 
 
-def test_the_card_month_ends_yesterday_without_overdue_work(played: Issuer) -> None:
+def test_the_card_use_simulation_ends_yesterday_without_overdue_work(played: Issuer) -> None:
     """The jobs that run once a minute would change overdue records."""
     before = tables(played)
 
@@ -124,7 +124,7 @@ def test_the_card_month_ends_yesterday_without_overdue_work(played: Issuer) -> N
 
 
 @pytest.mark.parametrize("steps", [1, 17, 60, 111])
-def test_an_interrupted_card_month_resumes_without_repeating_steps(
+def test_an_interrupted_card_use_simulation_resumes_without_repeating_steps(
     issuer: Issuer, whole_month: dict[str, int], steps: int
 ) -> None:
     assert not play(issuer, steps)
@@ -136,7 +136,7 @@ def test_an_interrupted_card_month_resumes_without_repeating_steps(
     assert tables(issuer) == whole_month
 
 
-def test_a_repeated_card_month_changes_nothing(played: Issuer) -> None:
+def test_a_repeated_card_use_simulation_changes_nothing(played: Issuer) -> None:
     before = {table: list(played.hub.store.scan(table)) for table in GROWN}
 
     assert play(played)
@@ -150,7 +150,7 @@ def test_a_repeated_card_month_changes_nothing(played: Issuer) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_card_month_step_with_a_lost_response_is_completed_at_the_next_start(
+def test_a_step_of_the_card_use_simulation_with_a_lost_response_is_completed_at_the_next_start(
     issuer: Issuer, whole_month: dict[str, int], applied: bool
 ) -> None:
     play(issuer, 30)
@@ -164,7 +164,7 @@ def test_a_card_month_step_with_a_lost_response_is_completed_at_the_next_start(
 
 
 @pytest.mark.parametrize("kind", ["external_address", "external_payment"])
-def test_a_card_month_interrupted_before_a_provider_response_is_resumed_at_the_next_start(
+def test_a_card_use_simulation_interrupted_before_a_provider_response_is_later_resumed(
     issuer: Issuer, whole_month: dict[str, int], kind: str
 ) -> None:
     ask = provider_orders.ask
@@ -184,7 +184,7 @@ def test_a_card_month_interrupted_before_a_provider_response_is_resumed_at_the_n
     assert tables(issuer) == whole_month
 
 
-def test_the_card_month_reads_no_card_data(issuer: Issuer) -> None:
+def test_the_card_use_simulation_reads_no_card_data(issuer: Issuer) -> None:
     reads = {"getCardNumber", "getPin", "getCvc2", "getCardAcsPassword"}
     steps = card_month.steps()
 
@@ -194,14 +194,14 @@ def test_the_card_month_reads_no_card_data(issuer: Issuer) -> None:
     assert " " in CREDENTIAL
 
 
-def test_every_card_month_step_has_a_unique_reference() -> None:
+def test_every_step_of_the_card_use_simulation_has_a_unique_reference() -> None:
     names = [step.name for step in card_month.steps()]
 
     assert len({reference(name) for name in names}) == len(names)
     assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
 
 
-def test_a_rejected_card_month_step_is_reported_with_the_reason(issuer: Issuer) -> None:
+def test_a_rejected_step_of_the_card_use_simulation_is_reported_with_the_reason(issuer: Issuer) -> None:
     (unknown,) = [step for step in card_month.steps() if step.name == "Tom 3 18:20 activateCard"]
     player = CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now())
     step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
@@ -210,7 +210,7 @@ def test_a_rejected_card_month_step_is_reported_with_the_reason(issuer: Issuer) 
         player.play([step])
 
 
-def test_an_unexpected_response_code_of_a_card_month_step_raises_step_failed(issuer: Issuer) -> None:
+def test_an_unexpected_response_code_of_a_step_of_the_card_use_simulation_raises_step_failed(issuer: Issuer) -> None:
     steps = [step for step in card_month.steps() if step.name.startswith("Aoife") and step.day < 4]
     asked = next(step for step in steps if step.action == "simulateAuthorization")
     steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")
@@ -219,7 +219,7 @@ def test_an_unexpected_response_code_of_a_card_month_step_raises_step_failed(iss
         CardPlayer(issuer.hub, MANAGER, issuer.hub.clock.now()).play(steps)
 
 
-def test_the_clock_of_the_card_month_moves_only_forward() -> None:
+def test_the_clock_of_the_card_use_simulation_moves_only_forward() -> None:
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     clock = PastClock(noon)
     clock.move_to(noon + timedelta(hours=1))

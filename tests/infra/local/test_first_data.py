@@ -46,7 +46,7 @@ def finished(playing: CardMonth) -> None:
     assert not playing.thread.is_alive()
 
 
-def test_a_new_stack_contains_90_synthetic_days_and_starts_to_create_a_card_month(causeway: Causeway) -> None:
+def test_a_new_stack_contains_90_synthetic_days_and_starts_the_simulation_of_card_use(causeway: Causeway) -> None:
     assert begin(causeway.hub, None) == {"state": PLAYING, "started": causeway.clock.time()}
     assert made_up_days(causeway) == 90
 
@@ -65,7 +65,7 @@ def test_cards_of_other_stacks_at_the_endpoint_prevent_sample_data(causeway: Cau
     assert made_up_days(causeway) == 0
 
 
-def test_an_interrupted_card_month_is_resumed_only_within_a_day(causeway: Causeway) -> None:
+def test_an_interrupted_card_use_simulation_is_resumed_only_within_a_day(causeway: Causeway) -> None:
     started = begin(causeway.hub, None)
     causeway.clock.advance(RESUMED_SECONDS)
     assert begin(causeway.hub, {"first_data": started}) == started
@@ -74,7 +74,7 @@ def test_an_interrupted_card_month_is_resumed_only_within_a_day(causeway: Causew
     assert begin(causeway.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
 
 
-def test_the_card_month_runs_in_the_background_and_is_reported(causeway: Causeway, lines: Lines) -> None:
+def test_the_card_use_simulation_runs_in_the_background_and_is_reported(causeway: Causeway, lines: Lines) -> None:
     playing, reported = month(causeway)
     playing.start()
     finished(playing)
@@ -84,7 +84,7 @@ def test_the_card_month_runs_in_the_background_and_is_reported(causeway: Causewa
     assert causeway.hub.cards.portal.read(MANAGER, "listCards", item_count=20)["data"]
 
 
-def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, lines: Lines) -> None:
+def test_business_time_is_stopped_while_the_card_use_simulation_runs(causeway: Causeway, lines: Lines) -> None:
     """A hold in the past is overdue at the present time. A job that runs between two steps would release the hold."""
     played: list[bool] = []
     reported: list[dict[str, Any]] = []
@@ -107,7 +107,7 @@ def test_business_time_is_stopped_while_the_card_month_runs(causeway: Causeway, 
 
 
 @pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
-def test_a_finished_card_month_is_not_run_again(causeway: Causeway, state: str) -> None:
+def test_a_finished_card_use_simulation_is_not_run_again(causeway: Causeway, state: str) -> None:
     playing, reported = month(causeway, state)
     playing.start()
     playing.stop()
@@ -116,7 +116,7 @@ def test_a_finished_card_month_is_not_run_again(causeway: Causeway, state: str) 
     assert reported == []
 
 
-def test_stopping_the_stack_waits_only_for_the_current_card_month_step(
+def test_stopping_the_stack_waits_only_for_the_current_step_of_the_card_use_simulation(
     causeway: Causeway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_work, asked = threading.Event(), []
@@ -137,7 +137,7 @@ def test_stopping_the_stack_waits_only_for_the_current_card_month_step(
     assert reported == []
 
 
-def test_a_failed_card_month_is_logged_and_retried_at_the_next_start(
+def test_a_failed_card_use_simulation_is_logged_and_retried_at_the_next_start(
     causeway: Causeway, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> bool:

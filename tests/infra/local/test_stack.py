@@ -1,4 +1,4 @@
-"""The whole stack started by ``make run``: output, errors, and the end of the stack."""
+"""Tests of the complete local stack that ``make run`` starts: its start, output, error messages and shutdown."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_each_day_is_a_column_with_its_downtime_at_the_top() -> None:
 @pytest.mark.parametrize(
     ("down", "lowest"), [(0, "99 %"), (864, "99 %"), (865, "98 %"), (40_000, "50 %"), (50_000, "0 %"), (86_400, "0 %")]
 )
-def test_the_scale_includes_the_day_with_the_lowest_availability(down: int, lowest: str) -> None:
+def test_the_availability_scale_starts_at_or_below_the_lowest_daily_availability(down: int, lowest: str) -> None:
     assert available([known(0), known(1, down=down)]).scale[-1] == lowest
 
 

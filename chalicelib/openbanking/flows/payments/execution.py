@@ -198,7 +198,7 @@ def _new_payment(
 
 
 def _close_attempt(facts: Facts, record: Order, attempt: str, orders: Orders, *, sent: bool) -> list[Operation]:
-    """Return the write that records an order as not accepted, unless another attempt may have sent the order.
+    """Return the write operation that records an order as not accepted, unless another attempt may have sent the order.
 
     The result is empty if the id was not claimed, or another order has claimed it.
     """
@@ -250,7 +250,7 @@ def _decide_payment(
 def _write_payment(
     payment: Payment, before: Payment | None, found: Item | None, payments: Payments
 ) -> tuple[list[Operation], Payment]:
-    """Return the writes that store a payment or update ``before``, and the resulting payment.
+    """Return the write operations that store a payment or update ``before``, and the resulting payment.
 
     A response that cannot be used does not change known data.
     """
@@ -266,7 +266,7 @@ def _write_payment(
 
 
 def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[Operation]:
-    """Return the write that records a payment in its order."""
+    """Return the write operation that records a payment in its order."""
     record = order.record
     if record.order_digest is None:
         return []
@@ -276,8 +276,8 @@ def _write_outcome(order: PaymentOrder, after: Payment, orders: Orders) -> list[
 
 
 def _write_unknown(order: PaymentOrder, orders: Orders) -> list[Operation]:
-    """Return the write that records a payment attempt with an unknown outcome. Without an order digest, return no
-    write.
+    """Return the write operation that records a payment attempt with an unknown outcome. Without an order digest,
+    return no write.
     """
     return [orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
 

@@ -72,8 +72,8 @@ def initiate_payment(
     """Send a payment to its bank, or accept it for deferred execution.
 
     A duplicate request with the same key gets the first response. Checks that can refuse the request are, in this
-    order: client, request id, bearer, version, scope, bank, parameters, idempotency key, body, PSU headers, members,
-    accounts, the stored data, and the bank.
+    order: client, request id, bearer token, version, scope, bank, parameters, idempotency key, body, PSU headers,
+    members, accounts, the stored data, and the bank.
 
     Raises:
         Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment, or the
@@ -122,9 +122,10 @@ def _authorize(
     tpp_authentication: TppAuthentication,
     banks: Banks,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
-    """Check client, request id, bearer, version and scope in this order. Returns the stored outcome for a duplicate.
+    """Check client, request id, bearer token, version and scope in this order. Returns the stored outcome for a
+    duplicate.
 
-    A spent bearer is accepted only for a duplicate of the request that spent it.
+    A spent bearer token is accepted only for a duplicate of the request that spent it.
 
     Raises:
         Refusal: including the stored refusal of an identical earlier request.
@@ -155,7 +156,7 @@ def _authorize_direct(
     tpp_authentication: TppAuthentication,
     banks: Banks,
 ) -> PaymentOrder | Mapping[str, Any] | DeferredRequest:
-    """Check a direct payment, which has no bearer, like ``_authorize``. The body names the bank. Raises: Refusal."""
+    """Check a direct payment, which has no bearer token. The request body names the bank. Raises: Refusal."""
     keys = [claim.key] if claim else []
     client, found = tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
     first = call(_find_outcome, claim, found[0]) if claim else None
@@ -245,7 +246,7 @@ def _reserve_order(
 ) -> Known:
     """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if an identical request came first.
 
-    ``key_claim`` contains the write that claims the key, if any. ``deliveries`` are recorded with the claim.
+    ``key_claim`` contains the write operation that claims the key, if any. ``deliveries`` are recorded with the claim.
 
     Raises:
         Refusal: the earlier request is still running, the consent is spent or has ended, or the X-Request-Id belongs
@@ -281,7 +282,9 @@ def _reserve_order(
 
 
 def _claim_order(facts: Facts, order: PaymentOrder, orders: Orders, running: int) -> Operation:
-    """Return the write that claims the X-Request-Id, as a new id or for a retry of the same order. Raises: Refusal."""
+    """Return the write operation that claims the X-Request-Id, as a new id or for a retry of the same order. Raises:
+    Refusal.
+    """
     new = orders.put_claim(order.record, order.attempt, running)
     if facts.permits(new):
         return new
@@ -299,8 +302,8 @@ def _report_not_recorded(order: PaymentOrder, metrics: Metrics, _: StoreError) -
 
 
 def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[Operation]:
-    """Return the write that stores an outcome for duplicate requests. It is empty without a key, or if encryption
-    fails.
+    """Return the write operation that stores an outcome for duplicate requests. It is empty without a key, or if
+    encryption fails.
     """
     try:
         return [put(order.claim)] if order.claim else []
@@ -312,7 +315,7 @@ def _put_outcome(order: PaymentOrder, put: Callable[[OrderClaim], Put]) -> list[
 def _put_failure(
     order: PaymentOrder, failure: BankFailed, refusal: Refusal, order_answers: OrderAnswers
 ) -> list[Operation]:
-    """Return the write that stores a refusal for duplicate requests.
+    """Return the write operation that stores a refusal for duplicate requests.
 
     While calls to the bank are paused, the key is released instead, so a retry after the pause may be sent.
     """

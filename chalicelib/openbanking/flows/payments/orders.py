@@ -22,7 +22,7 @@ from chalicelib.openbanking.records.orders import Order
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """A permitted payment order. ``caller`` is ``None`` without a bearer, and ``claim`` is ``None`` without an
+    """A permitted payment order. ``caller`` is ``None`` without a bearer token, and ``claim`` is ``None`` without an
     Idempotency-Key.
 
     ``record`` claims the X-Request-Id and records the outcome. ``attempt`` identifies the claims of this attempt.

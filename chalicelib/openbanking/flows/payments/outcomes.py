@@ -82,7 +82,7 @@ def resolve_by_answer(payment: Payment, answer: BankAnswer, *, call: Call) -> No
 
 
 def write_status(facts: Facts, before: Payment, after: Payment, payments: Payments, orders: Orders) -> list[Operation]:
-    """Return the writes that replace a payment.
+    """Return the write operations that replace a payment.
 
     If the writes resolve an outcome, they also update the order, unless another order now has the id or the order has
     expired.
@@ -173,8 +173,8 @@ def _require_unresolved(facts: Facts, bic: str, request_id: str, now: int) -> Re
 def write_payment_of_order(
     found: RecordedOrder, payment_id: str, item: Item | None, payments: Payments
 ) -> tuple[Operation, Payment]:
-    """Return the write of the payment that the bank created for an order, with early reports, and the resulting
-    payment.
+    """Return the write operation of the payment that the bank created for an order, with early reports, and the
+    resulting payment.
 
     Raises:
         NotResolved: the payment belongs to another order.
@@ -202,8 +202,8 @@ def write_payment_of_order(
 
 
 def _write_named_payment(facts: Facts, found: RecordedOrder, payments: Payments) -> list[Operation]:
-    """Return the write for a payment that the bank named but does not have. Raises: NotResolved, if the payment has a
-    status.
+    """Return the write operation for a payment that the bank named but does not have. Raises: NotResolved, if the
+    payment has a status.
     """
     item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
     if item is None:

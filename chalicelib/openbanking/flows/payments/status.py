@@ -116,7 +116,7 @@ def get_status(
 ) -> BankAnswer | DeferredRequest | OrderWithoutPayment:
     """Return the status of a TPP's payment, or the outcome of an order for which the bank named no payment.
 
-    The client, its request id and bearer are checked first, then the PSU's headers, the query, and the payment.
+    The client, its request id and bearer token are checked first, then the PSU's headers, the query, and the payment.
 
     Raises:
         Refusal.
@@ -175,10 +175,10 @@ def query_status(
 def _look_up(
     credentials: TppCredentials, query: Mapping[str, str], *, store: Store, tpp_authentication: TppAuthentication
 ) -> PaymentLookup:
-    """Check client, request id and bearer, and read the requested payment.
+    """Check client, request id and bearer token, and read the requested payment.
 
-    A direct payment is queried with ``bic`` instead of a bearer. A query by X-Request-Id reads the order, and then
-    its payment.
+    A direct payment is queried with ``bic`` instead of a bearer token. A query by X-Request-Id reads the order, and
+    then its payment.
 
     Raises:
         Refusal.
@@ -199,7 +199,7 @@ def _look_up(
 def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) -> Payment | OrderWithoutPayment:
     """Return the payment, if it belongs to the caller, or the outcome of an order without a payment from the bank.
 
-    A spent bearer can only query its own payment.
+    A spent bearer token can only query its own payment.
 
     Raises:
         Refusal: the client has no such payment.
@@ -253,7 +253,7 @@ def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
 def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
     """Whether the order belongs to the calling client.
 
-    Direct orders need no bearer. A spent bearer gives access only to the order that spent the consent.
+    Direct orders need no bearer token. A spent bearer token gives access only to the order that spent the consent.
     """
     order, consent = found.order, lookup.consent
     if order.client_id != lookup.client.client_id:

@@ -68,9 +68,8 @@ def relay(
 ) -> BankAnswer | DeferredRequest:
     """Pass a call to the consent's bank, or accept the call for deferred execution.
 
-    A read is counted if it requests an account's first page without the PSU.
-    Checks that can refuse the call are, in this order: client, request id, bearer, version, scope, parameters, PSU
-    headers, members, accounts, bank.
+    A read is counted if it requests an account's first page without the PSU. Checks that can refuse the call are, in
+    this order: client, request id, bearer token, version, scope, parameters, PSU headers, members, accounts, bank.
 
     Raises:
         Refusal.

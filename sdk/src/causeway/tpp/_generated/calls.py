@@ -87,7 +87,7 @@ BANK = Call(operation="bank", method="GET", path="/tpp/banks/{bic}", answers=("m
 CONSENT = Call(
     operation="consent", method="GET", path="/tpp/consent", answers=("models.ConsentAnswer",), bearer=True, dpop=True
 )
-"""Read the consent of a bearer."""
+"""Read the consent of a bearer token."""
 
 
 CONSENTS = Call(

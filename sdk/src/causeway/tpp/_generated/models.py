@@ -189,7 +189,7 @@ class ConsentAnswer(Record):
     consent_id: str
     """The consent's identifier."""
     status: Literal["authorised"] = "authorised"
-    """The consent's status; once a consent has ended, its bearer is refused."""
+    """The consent's status; once a consent has ended, its bearer token is refused."""
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     scopes: tuple[Scope, ...]
@@ -568,7 +568,7 @@ class ServerMetadata(Record):
     request_parameter_supported: bool
     """Whether `request` is supported (RFC 9101)."""
     request_uri_parameter_supported: bool
-    """Whether a `request_uri` is supported that was not pushed to this service (RFC 9101)."""
+    """Whether clients can send a `request_uri` that this service did not issue (RFC 9101)."""
     protected_resources: tuple[str, ...]
     """The resources for which tokens are issued (RFC 9728)."""
     mtls_endpoint_aliases: Mapping[str, Any] | None = None
