@@ -27,6 +27,7 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.order_answers import DeferredRequest
+from chalicelib.openbanking.unified.calls import UNIFIED_READS
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -179,7 +180,7 @@ def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | Deferr
     return json_answer(answer.body, headers={"Server-Timing": f"bank;dur={answer.seconds * 1000:.1f}"})
 
 
-for _call in RELAYED:
+for _call in (*RELAYED, *UNIFIED_READS):
     tpp_routes.serve(_call.path, [_call.method], _relay_view(_call))
 for _order in PAYMENTS:
     tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))

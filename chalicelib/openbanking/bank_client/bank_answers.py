@@ -35,17 +35,37 @@ Spelling = Callable[[str], str]
 """A function that converts a snake_case member name to an alternative spelling."""
 
 
+AnswerReader = Callable[[Version, Webhook, Mapping[str, Any], Reply], Mapping[str, Any]]
+"""Validates a bank's response to a request, and converts it for the TPP. Raises: BankFailed."""
+
+
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     """Validate a bank's response against its model and normalise it for the TPP. Raises: BankFailed."""
-    form = webhook.form or version.answers
-    answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply, webhook.unknown)), form)
+    answer = open_answer(version, webhook, reply)
     _check_model(webhook, request, answer)
     try:
         concluded = webhook.to_tpp_answer(request, answer)
     except UnusableAnswer as error:
         raise BankFailed(str(error), answer=answer) from None
-    if len(reply.body) > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(concluded))) > HANDED_ON_BYTES:
-        raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on")
+    return check_size(reply, concluded)
+
+
+def open_answer(version: Version, webhook: Webhook, reply: Reply) -> dict[str, Any]:
+    """Return the normalised members of a bank's success response, not yet validated. Raises: BankFailed."""
+    form = webhook.form or version.answers
+    return _normalise_answer(webhook, webhook.shape(parse_reply(form, reply, webhook.unknown)), form)
+
+
+def check_size(reply: Reply, concluded: Mapping[str, Any], *, growth: int = 1, hint: str = "") -> Mapping[str, Any]:
+    """Return the response to the TPP, if it can be passed on.
+
+    ``growth`` is how many times larger than the bank's response it can be, and ``hint`` follows the reason.
+
+    Raises:
+        BankFailed.
+    """
+    if len(reply.body) * growth > _NEVER_TOO_LARGE and len(json.dumps(jsontext.dumps(concluded))) > HANDED_ON_BYTES:
+        raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on{hint}")
     return concluded
 
 
@@ -125,13 +145,22 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
         (webhook.expected(request) if webhook.expected else webhook.answer).read(answer, most=None)
     except InvalidMessage as error:
         fatal = [problem for problem in error.problems if is_fatal(problem)][:PROBLEMS]
-        form = _form_of_error(answer)
-        if fatal and form is not None:
-            raise _bank_error(answer, 200, form, webhook.unknown) from None
         if fatal:
-            said = "; ".join(map(str, fatal))
-            raise BankFailed(f"the bank's response is malformed: {said}", answer=answer) from None
+            raise refuse_malformed(webhook, answer, "; ".join(map(str, fatal))) from None
         log.warning("malformed bank response", webhook=webhook.path, problems=list(map(str, error.problems[:PROBLEMS])))
+
+
+def refuse_malformed(webhook: Webhook, answer: dict[str, Any], faults: str) -> BankFailed:
+    """Return the failure for a success response with ``faults``, which may be an error sent with a success status."""
+    form = _form_of_error(answer)
+    if form is not None:
+        return _bank_error(answer, 200, form, webhook.unknown)
+    return BankFailed(f"the bank's response is malformed: {faults}", answer=answer)
+
+
+def is_error(answer: dict[str, Any]) -> bool:
+    """Whether a success response has the members of an error."""
+    return _form_of_error(answer) is not None
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:

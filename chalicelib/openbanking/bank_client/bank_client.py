@@ -18,7 +18,7 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.openbanking.bank_client.bank_answers import read_answer
+from chalicelib.openbanking.bank_client.bank_answers import AnswerReader, read_answer
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits, limit_slow_call
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed, CircuitOpen
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
@@ -104,12 +104,13 @@ class BankClient:
         webhook: Webhook,
         request: Mapping[str, Any],
         *,
+        reader: AnswerReader = read_answer,
         once: bool = False,
     ) -> BankAnswer:
-        """Send a prepared request, and validate and normalise the response, like ``call``. Raises: BankFailed."""
+        """Send a prepared request like ``call``. ``reader`` reads the response. Raises: BankFailed."""
         reply = self._send_and_record(outgoing, webhook, once=once)
         try:
-            return BankAnswer(read_answer(version, webhook, request, reply), reply.seconds, reply.status)
+            return BankAnswer(reader(version, webhook, request, reply), reply.seconds, reply.status)
         except BankFailed as error:
             failure = self.redact_secrets(error, outgoing)
         failure.bank_seconds = reply.seconds

@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
-from chalicelib.openbanking.protocol.errors import Detail, Refusal
+from chalicelib.openbanking.protocol.errors import Detail, ReasonCode, Refusal
 
 NOT_FOUND = 404
 SERVER_ERROR = 500
@@ -51,6 +51,7 @@ class BankFailed(Refusal):
         not_asked: whether the request was not sent because the circuit breaker is open or no time was left.
         given_up: whether the request was abandoned before its time limit because too many calls wait for the bank.
         answer: the members of an unusable success response, or ``None`` if there was none.
+        reason_code: why the bank's pages of a list cannot be used, for programs.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class BankFailed(Refusal):
         not_asked: bool = False,
         given_up: bool = False,
         answer: Mapping[str, Any] | None = None,
+        reason_code: ReasonCode | None = None,
     ) -> None:
         self.not_asked = not_asked
         self.given_up = given_up
@@ -80,7 +82,7 @@ class BankFailed(Refusal):
         row = refusals.RESOURCE_UNKNOWN_TO_BANK if unknown_resource else refusals.BANK_FAILED
         row = refusals.BANK_REFUSED_TOKEN if authorize_again else row
         said = Detail(refusals.BANK_FAILED.fault, _printable(detail))
-        super().__init__(row.fault, row.sentence, [said], retry_after=retry_after)
+        super().__init__(row.fault, row.sentence, [said], retry_after=retry_after, reason_code=reason_code)
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
@@ -107,6 +109,7 @@ class BankFailed(Refusal):
             not_asked=self.not_asked,
             given_up=self.given_up,
             answer=self.answer,
+            reason_code=self.reason_code,
         )
 
     @property

@@ -156,9 +156,20 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
-ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
-"""The reason why a payment failed: ``outcome_unknown``, ``not_sent``, ``refused_by_bank``, or ``bad_answer``. After
-``bad_answer``, an unusable response from the bank, the outcome is also unknown.
+ReasonCode = Literal[
+    "outcome_unknown",
+    "not_sent",
+    "refused_by_bank",
+    "bad_answer",
+    "not_at_this_bank",
+    "page_repeated",
+    "pages_empty",
+    "pages_too_many",
+    "page_key_too_long",
+]
+"""The reason why a payment or a unified call failed. The payment: the outcome is unknown, the payment was not sent, the
+bank refused it, or the bank's response cannot be used, so that the outcome is unknown as well. The unified call: the
+bank's version cannot carry a member, or the bank's pages do not end.
 """
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """The credential that a refusal requires: a client secret, or an access token, possibly with an error (RFC 6750 §3.1,
@@ -184,7 +195,7 @@ class Refusal(Exception):
         oauth_error: the RFC 6749 ``error`` at the token endpoints.
         retry_after: seconds after which a retry may succeed.
         challenge: the challenge in ``WWW-Authenticate``, if any.
-        reason_code: why a payment failed, for programs.
+        reason_code: why a payment or a unified call failed, for programs.
         bank_seconds: the bank's response time in seconds, if the bank was called.
         first: id and time (Unix seconds) of the request that was first refused; retries get the same values.
         problems: the problems with invalid fields that the log may contain.
@@ -300,7 +311,9 @@ class Error(TypedDict):
     """The request's X-Request-Id, or a generated one. Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``."""
     reason_code: NotRequired[ReasonCode]
     """Why a payment failed: ``outcome_unknown`` (the bank may have it), ``not_sent``, ``refused_by_bank``, or
-    ``bad_answer`` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    ``bad_answer`` (the bank's response cannot be used, and it may have the payment). Why a unified call failed:
+    ``not_at_this_bank`` (a member that the bank's version cannot carry), or ``page_repeated``, ``pages_empty``,
+    ``pages_too_many`` and ``page_key_too_long`` (the bank's pages do not end). Absent from other errors.
     Example if sent: ``"outcome_unknown"``.
     """
     additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]

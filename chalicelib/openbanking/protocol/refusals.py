@@ -194,6 +194,22 @@ SCOPE_NOT_GRANTED = RefusalRow(
     Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
 )
 """The consent does not include the scope."""
+TRANSACTIONS_CURSOR_INVALID = RefusalRow(
+    Fault.PARAMETER,
+    "cursor is not the next_cursor of a page of this consent, account and query",
+    details=(Detail(Fault.PARAMETER, "cursor must be the next_cursor of an earlier response to the same query"),),
+)
+"""cursor is not the ``next_cursor`` of a page of the same consent, account and query."""
+FROM_TOO_EARLY = RefusalRow(Fault.PARAMETER, "from must not be before {earliest}, the earliest day of this bank")
+"""from is earlier than the bank's ``history_days`` allow."""
+ACCOUNT_ID_TOO_LONG = RefusalRow(
+    Fault.PARAMETER, "account_id must have at most {longest} characters at banks of this version"
+)
+"""account_id is longer than the bank's version takes."""
+PAGES_TOO_MANY = RefusalRow(
+    Fault.BANK_FAILED, "banks of this version have no page after page {last}", reason_code="pages_too_many"
+)
+"""The list has more pages than the bank's version can number."""
 ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account in {member}")
 """The PSU did not approve this account."""
 BANK_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")

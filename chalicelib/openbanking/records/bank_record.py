@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -29,6 +29,8 @@ LONGEST_HISTORY_DAYS = 3650
 MOST_UNATTENDED_READS = 1000
 """The maximum value of a limit of unattended reads. With this value, the item that counts a day's reads takes 25 KB."""
 DIRECTORY = "all"
+BookedOrAvailable = Literal["booked", "available"]
+"""The type of the only balance of version 1."""
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
 
@@ -42,7 +44,9 @@ class NewBank:
     """The operator's input for a bank. ``public_keys`` are in PEM format. Empty ``scopes`` or ``schemes`` mean all.
 
     ``history_days`` is the number of past days for which transactions are available, ``None`` if unknown.
-    ``unattended_reads`` of 0 removes the limit.
+    ``unattended_reads`` of 0 removes the limit. The switches of the unified API: ``unsigned_amounts`` if the bank does
+    not sign amounts; ``balance_type``, which version 1 does not state; ``credit_limit_included`` in its balances,
+    ``None`` if unstated; ``no_date_to`` if the bank does not accept ``date_to`` (version 2).
     """
 
     bic: str
@@ -60,6 +64,10 @@ class NewBank:
     active: bool = True
     history_days: int | None = None
     unattended_reads: int | None = None
+    unsigned_amounts: bool = False
+    balance_type: BookedOrAvailable = "booked"
+    credit_limit_included: bool | None = None
+    no_date_to: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,10 @@ class Bank:
     logo_digest: str | None = None
     logo_type: str | None = None
     unattended_reads: int | None = None
+    unsigned_amounts: bool = False
+    balance_type: BookedOrAvailable = "booked"
+    credit_limit_included: bool | None = None
+    no_date_to: bool = False
 
     @property
     def version(self) -> Version:
@@ -119,7 +131,7 @@ class Bank:
 
     @classmethod
     def from_item(cls, item: Item) -> Self:
-        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
+        members: dict[str, Any] = {name: item.get(name, getattr(cls, name, None)) for name in cls.__dataclass_fields__}
         members = {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
         return cls(**members)
 
@@ -183,6 +195,10 @@ def validate_bank(new: NewBank, *, local: bool, current: Collection[str | None] 
         revision=1,
         api_keys=(),
         history_days=new.history_days,
+        unsigned_amounts=new.unsigned_amounts,
+        balance_type=new.balance_type,
+        credit_limit_included=new.credit_limit_included,
+        no_date_to=new.no_date_to,
     )
 
 

@@ -18,11 +18,19 @@ _HOLDERS = ("account", "debtor_account")
 _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
 
 
-def require_scope(call: RelayedCall | PaymentCall, consent: Consent) -> Webhook:
-    """Return the webhook for a call in the consent's version, if the consent's scopes allow it. Raises: Refusal."""
+def require_scope(call: RelayedCall | PaymentCall, consent: Consent, unified: str | None = None) -> Webhook:
+    """Return the webhook for a call in the consent's version, if the consent's scopes allow it.
+
+    Args:
+        unified: the unified scope of a unified call, which the refusal names as well.
+
+    Raises:
+        Refusal.
+    """
     webhook = require_webhook(call, consent.version)
     if webhook.scope_name not in consent.scopes:
-        raise refusals.SCOPE_NOT_GRANTED(scope=str(webhook.scope))
+        native = str(webhook.scope)
+        raise refusals.SCOPE_NOT_GRANTED(scope=f"{unified}, which is {native} at this bank" if unified else native)
     return webhook
 
 
@@ -57,18 +65,30 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
 
 
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Remove accounts that the PSU did not approve from a response.
+    """Remove accounts that the PSU did not approve from a response (see ``withhold_entries``)."""
+    if webhook.account_id is None:
+        return answer
+    approved = withhold_entries(consent, webhook, [*enumerate(answer["accounts"])])
+    return {**answer, "accounts": [account for _, account in approved]}
+
+
+def withhold_entries(
+    consent: Consent, webhook: Webhook, listed: Sequence[tuple[int, Any]]
+) -> Sequence[tuple[int, Any]]:
+    """Return the listed accounts, each with its position, without those that the PSU did not approve.
 
     An account is withheld if the consent lists identifiers of the same kinds and none of them matches. All other
     accounts are passed on, so that the bank decides whether to include them.
     """
-    if webhook.account_id is None:
-        return answer
-    listed = answer["accounts"]
-    approved = [account for account in listed if is_approved(consent.accounts, account, webhook.account_id)]
+    id_member = webhook.account_id or ""
+    approved = [
+        (place, account)
+        for place, account in listed
+        if not isinstance(account, dict) or is_approved(consent.accounts, account, id_member)
+    ]
     if len(approved) < len(listed):
         log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(approved))
-    return {**answer, "accounts": approved}
+    return approved
 
 
 def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator[str]:

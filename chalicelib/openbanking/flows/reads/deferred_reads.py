@@ -6,6 +6,7 @@ since the call was accepted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -17,20 +18,22 @@ from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
+from chalicelib.openbanking.flows.consent.permissions import require_bank
 from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_client_and_consent, store_refusal
 from chalicelib.openbanking.flows.payments.status import query_status
+from chalicelib.openbanking.flows.reads.forms import native_call, require_read_scope, restore_read
 from chalicelib.openbanking.flows.reads.relay import call_bank, release_read_with
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
-from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
+from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH, RelayedCall
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from chalicelib.openbanking.records.unattended_reads import ReadReservation
+from chalicelib.openbanking.unified.calls import UNIFIED_READS
 
-_RELAYED = {call.path: call for call in RELAYED}
+_RELAYED: Mapping[str, RelayedCall] = {call.path: call for call in (*RELAYED, *UNIFIED_READS)}
 _BUSY = "the bank was busy with other requests or did not respond"
 
 
@@ -51,7 +54,7 @@ def send_deferred_read(dispatch: Dispatch, *, call: Call, store: Store, clock: C
             payment = Payment.from_item(found[0])
             answer = call(query_status, payment, consent, request_id=delivery.request_id, psu=psu)
         else:
-            answer = call(_read, delivery, members["request"], consent, psu=psu)
+            answer = call(_read, delivery, members, consent, psu=psu)
     except BankFailed as failure:
         raise Undeliverable(
             failure.reason,
@@ -76,20 +79,23 @@ def expire_deferred_read(dispatch: Dispatch, *, call: Call, clock: Clock) -> Und
 
 def _read(
     delivery: Delivery,
-    request: dict[str, Any],
+    members: Mapping[str, Any],
     consent: Consent | None,
     *,
     psu: PsuContext,
+    call: Call,
     banks: Banks,
     consents: Consents,
     bank_client: BankClient,
 ) -> BankAnswer:
     """Check the permissions again, and send a request that was already counted as a read. Raises: Refusal."""
     assert consent is not None, "a call for a PSU's data has a consent"
-    webhook = require_scope(_RELAYED[delivery.topic], consent)
-    bank, token = require_bank(banks, consent), consents.bank_token(consent)
+    tpp_call = _RELAYED[delivery.topic]
+    webhook = require_read_scope(tpp_call, native_call(tpp_call, consent), consent)
+    bank, token, request = require_bank(banks, consent), consents.bank_token(consent), members["request"]
+    read = call(restore_read, tpp_call, webhook, members, consent=consent)
     outgoing = bank_client.prepare(bank, webhook.path, request, request_id=delivery.request_id, token=token, psu=psu)
-    return call_bank(consent, webhook, request, outgoing, bank_client)
+    return call_bank(read, consent, bank, request, outgoing, bank_client)
 
 
 def _release_read(delivery: Delivery, members: dict[str, Any], call: Call) -> Keep | None:

@@ -6,7 +6,6 @@ Unattended reads have a limit: each read is reserved before the call to its bank
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,26 +18,16 @@ from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Ou
 from chalicelib.foundation.wiring import Call
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent.permissions import (
-    check_accounts,
-    require_bank,
-    require_scope,
-    withhold_unapproved,
-)
+from chalicelib.openbanking.flows.consent.permissions import check_accounts, require_bank
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
+from chalicelib.openbanking.flows.reads.forms import Read, native_call, require_read_scope, validate_read
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.oauth.tpp_request import (
-    TppCredentials,
-    TppRequest,
-    prefers_deferral,
-    read_fields,
-    read_parameters,
-    refuse_any_parameters,
-)
+from chalicelib.openbanking.oauth.tpp_request import TppCredentials, TppRequest, prefers_deferral, refuse_any_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import read_psu
-from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
+from chalicelib.openbanking.protocol.webhooks import RelayedCall
+from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.order_answers import DeferredRequest
@@ -76,18 +65,21 @@ def relay(
     """
     consent = tpp_authentication.authenticate_bearer(credentials).consent
     current_call.record_concern(consent.bic, tpp_call.service)
-    webhook = require_scope(tpp_call, consent)
+    native = native_call(tpp_call, consent)
+    webhook = require_read_scope(tpp_call, native, consent)
     if tpp_call.method != "GET":
         refuse_any_parameters(request)
     psu = read_psu(request.headers, request.repeated_headers)
-    members = _read_members(tpp_call, webhook, request)
-    check_accounts(consent, members)
+    read = call(validate_read, tpp_call, webhook, request, consent=consent)
+    check_accounts(consent, read.members)
     bank = require_bank(banks, consent)
+    members = read.at(bank)
     is_counted = tpp_call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)
     limit = bank.unattended_reads if is_counted else None
-    reservation = unattended_reads.new(consent.consent_id, tpp_call.name, members) if limit is not None else None
+    reservation = unattended_reads.new(consent.consent_id, native.name, members) if limit is not None else None
     if prefers_deferral(request):
-        body = {"request": members, **psu.as_members(), **(reservation.as_members() if reservation else {})}
+        body = {"request": members, **read.stored(), **psu.as_members()}
+        body |= reservation.as_members() if reservation else {}
         path, request_id = tpp_call.path, request.request_id
         recorded = record_deferred(outbox, path, request_id, consent.client_id, consent.bic, consent, body)
         if reservation is not None and limit is not None:
@@ -97,12 +89,13 @@ def relay(
         return DeferredRequest(recorded.delivery_ids[0])
     token, path, request_id = consents.bank_token(consent), webhook.path, request.request_id
     outgoing = bank_client.prepare(bank, path, members, request_id=request_id, token=token, psu=psu)
+    send = partial(call_bank, read, consent, bank, members, outgoing, bank_client)
     if reservation is None or limit is None:
-        return call_bank(consent, webhook, members, outgoing, bank_client)
+        return send()
     bank_client.require_closed(bank, webhook)
     call(reserve_read, reservation, limit)
     try:
-        return call_bank(consent, webhook, members, outgoing, bank_client)
+        return send()
     except BankFailed as failure:
         if failure.reach == "never":
             call(release_read, reservation)
@@ -110,18 +103,16 @@ def relay(
 
 
 def call_bank(
-    consent: Consent, webhook: Webhook, members: dict[str, Any], outgoing: PreparedRequest, bank_client: BankClient
+    read: Read,
+    consent: Consent,
+    bank: Bank,
+    members: dict[str, Any],
+    outgoing: PreparedRequest,
+    bank_client: BankClient,
 ) -> BankAnswer:
-    """Call the bank and remove accounts that the PSU did not approve. Raises: BankFailed."""
-    answer = bank_client.call_prepared(outgoing, consent.version, webhook, members)
-    return replace(answer, body=withhold_unapproved(consent, webhook, answer.body))
-
-
-def _read_members(tpp_call: RelayedCall, webhook: Webhook, request: TppRequest) -> dict[str, Any]:
-    """Return the members of the request to the bank. Raises: Refusal."""
-    if tpp_call.method == "GET":
-        return read_parameters(webhook.request, request.parameters()).model_dump(exclude_none=True)
-    return read_fields(webhook.request, request.json()).model_dump(exclude_none=True)
+    """Call the bank, and read its response in the form of the TPP's call. Raises: BankFailed."""
+    reader = read.reader(consent, bank)
+    return bank_client.call_prepared(outgoing, consent.version, read.webhook, members, reader=reader)
 
 
 def reserve_read(

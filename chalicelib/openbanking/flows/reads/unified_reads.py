@@ -1,0 +1,258 @@
+"""Unified reads: the request to the bank and the response to the TPP, by the tables of the consent's version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property, partial
+from typing import Any
+
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.bank_client.bank_answers import (
+    AnswerReader,
+    check_size,
+    is_error,
+    open_answer,
+    read_answer,
+    refuse_malformed,
+)
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.consent.permissions import withhold_entries
+from chalicelib.openbanking.oauth.tpp_request import TppRequest, read_parameters
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.unified.calls import (
+    UNIFIED_ACCOUNT,
+    UNIFIED_ACCOUNTS,
+    UNIFIED_BALANCES,
+    UNIFIED_TRANSACTIONS,
+    UnifiedCall,
+)
+from chalicelib.openbanking.unified.entries import MISSING, Problems, read_entries, require_number
+from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
+from chalicelib.openbanking.unified.messages import AccountQuery, AccountsQuery, TransactionsQuery
+from chalicelib.openbanking.unified.pages import TransactionSelection, UnusablePage, read_page
+from chalicelib.openbanking.unified.rows import BANK, find
+from chalicelib.openbanking.unified.tables import ListTable, ReadTable, TransactionTable, build_request
+from chalicelib.openbanking.unified.values import identifier
+from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
+
+_QUERIES: Mapping[UnifiedCall, type[AccountsQuery]] = {
+    UNIFIED_ACCOUNTS: AccountsQuery,
+    UNIFIED_ACCOUNT: AccountQuery,
+    UNIFIED_BALANCES: AccountQuery,
+    UNIFIED_TRANSACTIONS: TransactionsQuery,
+}
+_GROWTH = 16
+"""How many times larger a unified response can be than the bank's: null members, and ``native``."""
+_SMALLER = ": ask with a smaller limit, or without native"
+
+
+def validate_unified(
+    call: UnifiedCall,
+    webhook: Webhook,
+    request: TppRequest,
+    *,
+    consent: Consent,
+    clock: Clock,
+    transaction_cursors: TransactionCursors,
+) -> UnifiedRead:
+    """Validate the parameters of a unified read. Raises: Refusal."""
+    query = read_parameters(_QUERIES[call], request.parameters()).model_dump(by_alias=True)
+    return _new_read(call, webhook, query, consent, clock, transaction_cursors)
+
+
+def restore_unified(
+    call: UnifiedCall,
+    webhook: Webhook,
+    members: Mapping[str, Any],
+    *,
+    consent: Consent,
+    clock: Clock,
+    transaction_cursors: TransactionCursors,
+) -> UnifiedRead:
+    """Restore a unified read from the body of its delivery. Raises: Refusal."""
+    return _new_read(call, webhook, members["unified"], consent, clock, transaction_cursors)
+
+
+def _new_read(
+    call: UnifiedCall,
+    webhook: Webhook,
+    query: dict[str, Any],
+    consent: Consent,
+    clock: Clock,
+    cursors: TransactionCursors,
+) -> UnifiedRead:
+    table = UNIFIED_VERSIONS[consent.api_version].read(call)
+    if len(query.get("account_id") or "") > table.longest_account_id:
+        raise refusals.ACCOUNT_ID_TOO_LONG(longest=table.longest_account_id)
+    first = PageState(table.first_position if isinstance(table, TransactionTable) else "")
+    read = UnifiedRead(webhook, table, query, first, clock, cursors)
+    if query.get("cursor") is None:
+        return read
+    try:
+        return replace(read, page=cursors.read(read.cursor_reader(consent), query["cursor"]))
+    except InvalidCursor:
+        raise refusals.TRANSACTIONS_CURSOR_INVALID() from None
+
+
+@dataclass(frozen=True)
+class UnifiedRead:
+    """A unified read.
+
+    Attributes:
+        query: the TPP's parameters, with their defaults.
+        page: the position of the page, for transactions.
+    """
+
+    webhook: Webhook
+    table: ReadTable
+    query: dict[str, Any]
+    page: PageState
+    clock: Clock
+    cursors: TransactionCursors
+
+    @cached_property
+    def members(self) -> dict[str, Any]:
+        """The request to the bank."""
+        return build_request(self.table.request, {**self.query, "position": self.page.position or None})
+
+    def at(self, bank: Bank) -> dict[str, Any]:
+        """Return the request to this bank. Raises: Refusal, if the bank has no such page or day."""
+        if isinstance(self.table, TransactionTable):
+            self._check_page(self.table)
+            self._check_days(bank)
+        return {name: value for name, value in self.members.items() if name != "date_to" or not bank.no_date_to}
+
+    def stored(self) -> Mapping[str, Any]:
+        """Return the query, from which the read is restored."""
+        return {"unified": {name: value for name, value in self.query.items() if value is not None}}
+
+    def reader(self, consent: Consent, bank: Bank) -> AnswerReader:
+        """Return the reader of the bank's response."""
+        return partial(self._read_reply, consent, bank)
+
+    def cursor_reader(self, consent: Consent) -> str:
+        """Return the reader of this list's cursors: the consent, the account and the query."""
+        query = [str(self.query[name] or "") for name in ("from", "to", "status", "limit")]
+        return cursor_reader(consent.consent_id, self.query["account_id"], query)
+
+    def _check_page(self, table: TransactionTable) -> None:
+        if table.last_page is not None and int(self.page.position) > table.last_page:
+            raise refusals.PAGES_TOO_MANY(last=table.last_page)
+
+    def _check_days(self, bank: Bank) -> None:
+        if self.query["from"] is None or bank.history_days is None or self.query["cursor"] is not None:
+            return
+        earliest = (self.clock.now().date() - timedelta(days=bank.history_days)).isoformat()
+        if self.query["from"] < earliest:
+            raise refusals.FROM_TOO_EARLY(earliest=earliest)
+
+    def _read_reply(
+        self, consent: Consent, bank: Bank, version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply
+    ) -> Mapping[str, Any]:
+        retrieved = {"bic": consent.bic, "retrieved_at": timestamp(self.clock.time())}
+        if isinstance(self.table, ListTable | TransactionTable):
+            answer = open_answer(version, webhook, reply)
+            found = self._read_lists(self.table, consent, bank, answer)
+        else:
+            answer = dict(read_answer(version, webhook, request, reply))
+            found = {self.table.name: self._build(answer[self.table.name], bank)}
+        return check_size(reply, {**retrieved, **found}, growth=_GROWTH, hint=_SMALLER)
+
+    def _read_lists(
+        self, table: ListTable | TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any]
+    ) -> dict[str, Any]:
+        problems = Problems()
+        account = {"account_id": self.query["account_id"]} if "account_id" in self.query else {}
+        if isinstance(table, TransactionTable):
+            return account | self._read_transactions(table, consent, bank, answer, problems)
+        listed = [*enumerate(self._require_list(answer, table.name, problems))]
+        if self.webhook.account_id is not None:
+            listed = [*withhold_entries(consent, self.webhook, listed)]
+        found = [*self._read_entries(table, listed, bank, problems)]
+        return {**account, "problems": problems.as_list(), table.unified_name: found}
+
+    def _read_entries(
+        self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems
+    ) -> Iterator[dict[str, Any]]:
+        if table.account_id is not None:
+            listed = self._of_account(table, table.account_id, listed, problems)
+        for entry in read_entries(table.entry, table.name, listed, problems):
+            members, amount = entry.members, table.amount
+            if members is not None and (
+                amount is None
+                or require_number(entry, table.name, amount, find(members, amount.split(".")), problems) is not None
+            ):
+                yield self._build(members, bank)
+
+    def _of_account(
+        self, table: ListTable, member: str, listed: Sequence[tuple[int, Any]], problems: Problems
+    ) -> Sequence[tuple[int, Any]]:
+        """Return the entries of the requested account or, if none is, the only entry."""
+        found = [
+            (place, entry)
+            for place, entry in listed
+            if isinstance(entry, dict) and identifier(entry.get(member)) == self.query["account_id"]
+        ]
+        if found or len(listed) < 2:
+            return found or listed
+        problems.add(table.name, member, "is the requested account in no entry")
+        return ()
+
+    def _read_transactions(
+        self, table: TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any], problems: Problems
+    ) -> dict[str, Any]:
+        for native in table.lists:
+            if self.query["status"] in native.asked_by:
+                self._require_list(answer, native.path, problems)
+        try:
+            listed, page = read_page(table, self._selection(table, bank), self.page, answer, problems)
+        except UnusablePage as error:
+            raise BankFailed(str(error), answer=answer, reason_code=error.reason_code) from None
+        cursor = None if page is None else self.cursors.sign(self.cursor_reader(consent), page)
+        return {"next_cursor": cursor, "problems": problems.as_list(), "transactions": listed}
+
+    def _selection(self, table: TransactionTable, bank: Bank) -> TransactionSelection:
+        compared = {row.unified for row in table.request} - ({"to"} if bank.no_date_to else set())
+        return TransactionSelection(
+            account_id=self.query["account_id"],
+            status=self.query["status"],
+            limit=self.query["limit"],
+            earliest=None if "from" in compared else self.query["from"],
+            latest=None if "to" in compared else self.query["to"],
+            unsigned_amounts=bank.unsigned_amounts,
+            with_native=self._with_native,
+        )
+
+    def _require_list(self, answer: dict[str, Any], path: str, problems: Problems) -> Sequence[Any]:
+        """Return a list that the request asks for; a missing one is told and counts as empty. Raises: BankFailed."""
+        *objects, name = path.split(".")
+        holder: Any = answer
+        for each in objects:
+            holder = holder.get(each)
+            if not isinstance(holder, dict):
+                raise refuse_malformed(self.webhook, answer, f"{each} must be an object")
+        found = holder.get(name)
+        if found is not None and not isinstance(found, list):
+            raise refuse_malformed(self.webhook, answer, f"{path} must be a list")
+        if found is None and is_error(answer):
+            raise refuse_malformed(self.webhook, answer, f"{path} {MISSING}")
+        if found is None:
+            problems.add(name, None, MISSING)
+        return found or ()
+
+    def _build(self, entry: dict[str, Any], bank: Bank) -> dict[str, Any]:
+        switches = {"balance_type": bank.balance_type, "credit_limit_included": bank.credit_limit_included}
+        return {**self.table.shape.build({**entry, BANK: switches}), **({"native": entry} if self._with_native else {})}
+
+    @property
+    def _with_native(self) -> bool:
+        return self.query["native"] is not None

@@ -1,0 +1,77 @@
+"""Entries of a bank's lists, validated one by one: an unusable entry is left out and told in ``problems``.
+
+An entry is unusable if the native call would refuse the whole response because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chalicelib.foundation.fields.field_types import OpenMessage
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.bank_client.bank_answers import is_fatal
+from chalicelib.openbanking.unified.answers import UnifiedProblem
+from chalicelib.openbanking.unified.values import number
+
+MOST_PROBLEMS = 100
+MISSING = "is missing"
+
+
+class Problems:
+    """The problems of a response, of which at most 100 are told."""
+
+    def __init__(self) -> None:
+        self._told: list[UnifiedProblem] = []
+        self._more = 0
+
+    def add(self, position: str, member: str | None, reason: str) -> None:
+        """Add a problem with the member of an entry, or with a list or entry as a whole."""
+        if len(self._told) < MOST_PROBLEMS:
+            self._told.append({"position": position, "member": member, "reason": reason})
+        else:
+            self._more += 1
+
+    def as_list(self) -> list[UnifiedProblem]:
+        """Return the told problems, and one with the number of the others."""
+        rest: UnifiedProblem = {"position": None, "member": None, "reason": f"and {self._more} more"}
+        return [*self._told, rest] if self._more else self._told
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a bank's list. ``members`` is ``None`` if the entry is unusable, ``raw`` is the entry as sent."""
+
+    position: int
+    raw: Any
+    members: dict[str, Any] | None
+
+
+def read_entries(
+    model: type[OpenMessage], name: str, listed: Sequence[tuple[int, Any]], problems: Problems
+) -> list[Entry]:
+    """Validate the entries of the list ``name``, each with its position. Unusable ones are told in ``problems``."""
+    return [Entry(place, each, _read_entry(model, f"{name}[{place}]", each, problems)) for place, each in listed]
+
+
+def _read_entry(model: type[OpenMessage], position: str, entry: Any, problems: Problems) -> dict[str, Any] | None:
+    if not isinstance(entry, dict):
+        problems.add(position, None, "must be an object")
+        return None
+    try:
+        model.read(entry, most=None)
+    except InvalidMessage as error:
+        first = next((problem for problem in error.problems if is_fatal(problem)), None)
+        if first is not None:
+            problems.add(position, first.field, first.reason)
+            return None
+    return entry
+
+
+def require_number(entry: Entry, name: str, member: str, value: Any, problems: Problems) -> str | None:
+    """Return the digits of a mandatory number. If it has none, tell the entry of the list ``name``."""
+    found = number(value)
+    if found is None:
+        problems.add(f"{name}[{entry.position}]", member, "must be a number")
+    return found

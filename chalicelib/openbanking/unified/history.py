@@ -1,0 +1,155 @@
+"""Pages of an account's transactions: the cursor, and the entries that repeat the page before.
+
+A cursor contains the position at the bank and the marks of the page before: of its last 200 entries, a digest, a
+digest of the details, and the ordinal of the stable key. It is signed for one consent, account and query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+from base64 import urlsafe_b64decode
+from collections.abc import Sequence
+
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.signed_cursors import InvalidCursor, SignedCursors
+from chalicelib.foundation.identifiers import base64url
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+MOST_MARKS = 200
+"""The entries of a page that its cursor describes."""
+LONGEST_CURSOR = 4096
+LONGEST_PAGE_KEY = 1024
+"""Bytes of UTF-8."""
+MOST_EMPTY_PAGES = 20
+LAST_PAGE = 999
+"""The last page that a request of version 1 can name."""
+MARK_BYTES = 5
+"""The bytes of an entry's digest in a cursor."""
+_DETAIL, _PAGE = 2, 8
+_MOST_ORDINAL = 2**21 - 1
+_PURPOSE = "transactions cursor"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a cursor remembers of an entry.
+
+    Attributes:
+        digest: the first bytes of the digest of its stable key.
+        detail: a digest of status, direction and amount; empty for an entry without an id, which never repeats another.
+        ordinal: the ordinal of its stable key.
+    """
+
+    digest: bytes
+    detail: bytes
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """The position of a page, and what is known of the page before.
+
+    Attributes:
+        position: the bank's ``page_key`` or, in version 1, the page number; empty for the first page.
+        digest: a digest of all entries of the page before, empty if there is none.
+        repeats: the number of equal pages in a row before this one.
+        empty_pages: the number of empty pages in a row before this one.
+        marks: those of the last entries of the page before.
+    """
+
+    position: str = ""
+    digest: bytes = b""
+    repeats: int = 0
+    empty_pages: int = 0
+    marks: Sequence[Mark] = ()
+
+
+class TransactionCursors:
+    """Signs and reads the cursors of transaction lists."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._cursors = SignedCursors(keyring, _PURPOSE)
+
+    def sign(self, reader: str, state: PageState) -> str:
+        """Return the cursor of a page, at most 4,096 characters."""
+        return self._cursors.sign(reader, base64url(_pack(state)))
+
+    def read(self, reader: str, cursor: str) -> PageState:
+        """Return the page of a cursor. Raises: InvalidCursor."""
+        position = self._cursors.read(reader, cursor)
+        try:
+            return _unpack(urlsafe_b64decode(position + "=" * (-len(position) % 4)))
+        except (ValueError, struct.error, IndexError):
+            raise InvalidCursor("the cursor has another format") from None
+
+
+def cursor_reader(consent_id: str, account_id: str, query: Sequence[str]) -> str:
+    """Return the only reader of a cursor: a consent, an account and a query."""
+    parts = "".join(f"{len(part)}:{part}" for part in (account_id, *query))
+    return f"{consent_id}/{hashlib.sha256(parts.encode()).hexdigest()}"
+
+
+def mark_of(digest: bytes, details: Sequence[str | None], ordinal: int, *, has_id: bool) -> Mark:
+    """Return the mark of an entry."""
+    text = "\0".join("" if each is None else each for each in details)
+    detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DETAIL] if has_id else b""
+    return Mark(digest[:MARK_BYTES], detail, ordinal)
+
+
+def page_digest(digests: Sequence[bytes]) -> bytes:
+    """Return the digest of the entries of a page, in order; empty if a page with these entries is never a repeat.
+
+    A page of a single entry or of equal entries can follow itself.
+    """
+    if len(set(digests)) < 2:
+        return b""
+    return hashlib.sha256(b"".join(digests)).digest()[:_PAGE]
+
+
+def is_repeat(before: PageState, digest: bytes) -> bool:
+    """Whether a page has the entries of the page before."""
+    return bool(digest) and hmac.compare_digest(before.digest, digest)
+
+
+def _pack(state: PageState) -> bytes:
+    position = state.position.encode()
+    head = struct.pack(">BBBH", len(state.digest), state.repeats, state.empty_pages, len(position))
+    marks = (
+        mark.digest + (mark.detail or b"\0\0") + _pack_ordinal(mark.ordinal, has_id=bool(mark.detail))
+        for mark in state.marks[-MOST_MARKS:]
+    )
+    return head + state.digest + position + b"".join(marks)
+
+
+def _pack_ordinal(ordinal: int, *, has_id: bool) -> bytes:
+    """Pack an ordinal and whether its entry has an id: 7 bits a byte, of which the highest says that more follow."""
+    rest, packed = min(ordinal, _MOST_ORDINAL) * 2 + has_id, bytearray()
+    while rest > 0x7F:
+        packed.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*packed, rest])
+
+
+def _unpack(packed: bytes) -> PageState:
+    page, repeats, empty_pages, length = struct.unpack_from(">BBBH", packed)
+    place = struct.calcsize(">BBBH")
+    digest, place = packed[place : place + page], place + page
+    position, place = packed[place : place + length].decode(), place + length
+    marks = []
+    while place < len(packed):
+        mark, place = _unpack_mark(packed, place)
+        marks.append(mark)
+    return PageState(position, digest, repeats, empty_pages, marks)
+
+
+def _unpack_mark(packed: bytes, place: int) -> tuple[Mark, int]:
+    digest, detail = packed[place : place + MARK_BYTES], packed[place + MARK_BYTES : place + MARK_BYTES + _DETAIL]
+    place += MARK_BYTES + _DETAIL
+    value, shift = 0, 0
+    while True:
+        byte = packed[place]
+        value, shift, place = value | (byte & 0x7F) << shift, shift + 7, place + 1
+        if byte < 0x80:
+            return Mark(digest, detail if value & 1 else b"", value >> 1), place

@@ -1,0 +1,183 @@
+"""A page of transactions: its entries with their stable keys, and the state from which the next page continues."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.unified.answers import TransactionStatus
+from chalicelib.openbanking.unified.entries import Problems, read_entries, require_number
+from chalicelib.openbanking.unified.history import (
+    LONGEST_PAGE_KEY,
+    MARK_BYTES,
+    MOST_EMPTY_PAGES,
+    MOST_MARKS,
+    Mark,
+    PageState,
+    is_repeat,
+    mark_of,
+    page_digest,
+)
+from chalicelib.openbanking.unified.rows import Direction, find
+from chalicelib.openbanking.unified.stable_keys import DIGEST_BYTES, stable_key, transaction_digest
+from chalicelib.openbanking.unified.tables import Members, NativeList, TransactionTable
+
+PageFault = Literal["page_repeated", "pages_empty", "page_key_too_long"]
+_ORDER = (
+    "transaction_id",
+    "status",
+    "direction",
+    "amount",
+    "date",
+    "booking_date",
+    "value_date",
+    "counterparty",
+    "remittance",
+)
+
+
+class UnusablePage(ValueError):
+    """The bank's pages do not end. ``reason_code`` names the fault for programs."""
+
+    def __init__(self, reason_code: PageFault, reason: str) -> None:
+        self.reason_code = reason_code
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionSelection:
+    """The transactions of a page that a request asks for.
+
+    ``earliest`` and ``latest`` are the days that the bank itself does not compare. ``unsigned_amounts`` is the bank's
+    switch.
+    """
+
+    account_id: str
+    status: str
+    limit: int
+    earliest: str | None
+    latest: str | None
+    unsigned_amounts: bool
+    with_native: bool
+
+    def lists(self, transaction: Mapping[str, Any]) -> bool:
+        """Whether a transaction is one of those that the request asks for."""
+        day = transaction["date"]
+        if self.status not in ("all", transaction["status"]):
+            return False
+        return day is None or ((self.earliest or day) <= day <= (self.latest or day))
+
+
+def read_page(
+    table: TransactionTable, selection: TransactionSelection, page: PageState, answer: Members, problems: Problems
+) -> tuple[list[dict[str, Any]], PageState | None]:
+    """Return a page's transactions, and the state of the next page or ``None`` at the end.
+
+    ``answer`` has lists where the table says so.
+
+    Raises:
+        UnusablePage.
+    """
+    entries = [each for native in table.lists for each in _read_list(table, native, list_of(native, answer), problems)]
+    reader = _PageReader(table, selection, page)
+    listed = [each for each in map(reader.read, _booked_first(entries)) if each is not None]
+    position = table.next_position(selection.limit, page, answer, len(entries))
+    return listed, reader.next_state(position, is_empty=not entries)
+
+
+def list_of(native: NativeList, answer: Members) -> Sequence[Any]:
+    """Return a list of the bank's response, empty if it is missing."""
+    found = find(answer, native.path.split("."))
+    return found if isinstance(found, list) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedEntry:
+    """An entry of the bank. ``status`` and ``value`` are ``None`` if the entry is not listed."""
+
+    raw: Any
+    status: TransactionStatus | None = None
+    value: str | None = None
+
+
+def _read_list(
+    table: TransactionTable, native: NativeList, listed: Sequence[Any], problems: Problems
+) -> Iterator[_ListedEntry]:
+    amount = table.amount.split(".")
+    for entry in read_entries(table.entry, native.name, [*enumerate(listed)], problems):
+        if entry.members is None:
+            yield _ListedEntry(entry.raw)
+            continue
+        value = require_number(entry, native.name, table.amount, find(entry.members, amount), problems)
+        status = None if value is None else native.status(entry.members)
+        yield _ListedEntry(entry.raw, status, value)
+
+
+def _booked_first(entries: Sequence[_ListedEntry]) -> list[_ListedEntry]:
+    return sorted(entries, key=lambda entry: entry.status != "booked")
+
+
+class _PageReader:
+    """Builds the transactions of a page, and remembers their marks."""
+
+    def __init__(self, table: TransactionTable, selection: TransactionSelection, page: PageState) -> None:
+        self._table, self._selection, self._page = table, selection, page
+        self._ordinals = {mark.digest: mark.ordinal for mark in page.marks}
+        self._before = {(mark.digest, mark.detail) for mark in page.marks if mark.detail}
+        self._digests: list[bytes] = []
+        self._marks: list[Mark] = []
+
+    def read(self, entry: _ListedEntry) -> dict[str, Any] | None:
+        """Return the transaction of an entry; ``None`` if it is not listed or repeats one of the page before."""
+        if entry.status is None or entry.value is None:
+            self._digests.append(hashlib.sha256(jsontext.dumps(entry.raw).encode()).digest()[:DIGEST_BYTES])
+            return None
+        direction = self._direction(entry.raw, entry.value)
+        content = {"status": entry.status, **self._table.shape.build_directed(entry.raw, direction)}
+        content["direction"] = direction
+        digest = transaction_digest(self._selection.account_id, content)
+        amount, has_id = content["amount"], content["transaction_id"] is not None
+        details = (entry.status, direction, amount["value"], amount["currency"])
+        mark = mark_of(digest, details, self._ordinals.get(digest[:MARK_BYTES], 0), has_id=has_id)
+        is_repeated = (mark.digest, mark.detail) in self._before
+        if not is_repeated:
+            mark = replace(mark, ordinal=mark.ordinal + 1)
+        self._ordinals[mark.digest] = mark.ordinal
+        self._digests.append(digest)
+        self._marks.append(mark)
+        if is_repeated or not self._selection.lists(content):
+            return None
+        native = {"native": entry.raw} if self._selection.with_native else {}
+        return {"stable_key": stable_key(digest, mark.ordinal), **_in_order(content), **native}
+
+    def _direction(self, entry: Members, value: str) -> Direction | None:
+        if value.startswith("-"):
+            return "debit"
+        return (
+            self._table.unsigned_direction(entry, self._selection.account_id)
+            if self._selection.unsigned_amounts
+            else "credit"
+        )
+
+    def next_state(self, position: str | None, *, is_empty: bool) -> PageState | None:
+        """Return the state of the next page, ``None`` at the end. Raises: UnusablePage."""
+        page, digest = self._page, page_digest(self._digests)
+        repeats = page.repeats + 1 if is_repeat(page, digest) else 0
+        empty_pages = page.empty_pages + 1 if is_empty else 0
+        if repeats > self._table.repeats_allowed or position == page.position:
+            raise UnusablePage("page_repeated", "the bank's response repeats the page before")
+        if position is None:
+            return None
+        if len(position.encode()) > LONGEST_PAGE_KEY:
+            raise UnusablePage("page_key_too_long", f"the bank's page_key has more than {LONGEST_PAGE_KEY} bytes")
+        if empty_pages >= MOST_EMPTY_PAGES:
+            raise UnusablePage("pages_empty", f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row")
+        return PageState(position, digest, repeats, empty_pages, self._marks[-MOST_MARKS:])
+
+
+def _in_order(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: content[name] for name in _ORDER}

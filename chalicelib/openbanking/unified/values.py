@@ -1,0 +1,101 @@
+"""Conversions of a bank's values to the unified API's values. Each returns ``None`` for a value of another type.
+
+Digits are never changed, and text is never shortened. Empty and blank text counts as absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from pydantic_core import PydanticCustomError
+
+from chalicelib.foundation.fields.decimal_rules import NumberRule
+from chalicelib.foundation.fields.written_text import is_blank
+
+MOST_DIGITS = 100
+"""The most digits of a number, written without an exponent."""
+_NUMBER = NumberRule(MOST_DIGITS)
+_BRITISH_IBAN = re.compile(r"GB[0-9A-Z]{6}([0-9]{6})([0-9]{8})")
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.DOTALL)
+
+Converter = Callable[[Any], Any]
+
+
+def text(value: object) -> str | None:
+    """Return text unchanged."""
+    return value if isinstance(value, str) and not is_blank(value) else None
+
+
+def number(value: object) -> str | None:
+    """Return a number's digits, without an exponent. A number of more than 100 digits is none."""
+    try:
+        _NUMBER.check(value)
+    except PydanticCustomError:
+        return None
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def unsigned(value: object) -> str | None:
+    """Return a number's digits without its sign."""
+    found = number(value)
+    return found.removeprefix("-") if found is not None else None
+
+
+def identifier(value: object) -> str | None:
+    """Return an identifier, which may be a JSON number, as text."""
+    return text(value) if isinstance(value, str) else number(value)
+
+
+def boolean(value: object) -> bool | None:
+    """Return a truth value unchanged."""
+    return value if isinstance(value, bool) else None
+
+
+def texts(value: object) -> list[str] | None:
+    """Return a list without the entries that are not text."""
+    return [each for each in value if text(each)] if isinstance(value, list) else None
+
+
+def iban(value: object) -> str | None:
+    """Return an IBAN in capitals and without spaces."""
+    found = text(value)
+    return "".join(found.split()).upper() if found is not None else None
+
+
+def sort_code_of_iban(value: object) -> str | None:
+    """Return the sort code in a British IBAN, its characters 9 to 14."""
+    found = _BRITISH_IBAN.fullmatch(iban(value) or "")
+    return found[1] if found else None
+
+
+def account_number_of_iban(value: object) -> str | None:
+    """Return the account number in a British IBAN, its characters 15 to 22."""
+    found = _BRITISH_IBAN.fullmatch(iban(value) or "")
+    return found[2] if found else None
+
+
+def day(value: object) -> str | None:
+    """Return the day of a date or of a date with a time."""
+    found = _DAY.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    try:
+        return date.fromisoformat(found[1]).isoformat()
+    except ValueError:
+        return None
+
+
+def one_of(meanings: Mapping[str, str], other: str) -> Converter:
+    """Create the conversion of a code to a word. Any other text becomes ``other``."""
+    return lambda value: meanings.get(value, other) if text(value) is not None else None
+
+
+def shortest(digits: str) -> str:
+    """Return a number in its shortest notation without an exponent: ``42.9``, ``100``, ``0``."""
+    whole, _, fraction = digits.partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
