@@ -27,10 +27,10 @@ class Read(Protocol):
         """The webhook in the consent's version."""
 
     @property
-    def members(self) -> dict[str, Any]:
+    def members(self) -> Mapping[str, Any]:
         """The request to the bank."""
 
-    def at(self, bank: Bank, /) -> dict[str, Any]:
+    def at(self, bank: Bank, /) -> Mapping[str, Any]:
         """Return the request to this bank, which may support less than its version. Raises: Refusal."""
 
     def stored(self) -> Mapping[str, Any]:
@@ -45,9 +45,9 @@ class NativeRead:
     """A read in the form of the bank's version."""
 
     webhook: Webhook
-    members: dict[str, Any]
+    members: Mapping[str, Any]
 
-    def at(self, _bank: Bank) -> dict[str, Any]:
+    def at(self, _bank: Bank) -> Mapping[str, Any]:
         return self.members
 
     def stored(self) -> Mapping[str, Any]:
@@ -100,5 +100,5 @@ def restore_read(
     return NativeRead(webhook, members["request"])
 
 
-def _dump(message: Message) -> dict[str, Any]:
+def _dump(message: Message) -> Mapping[str, Any]:
     return message.model_dump(exclude_none=True)

@@ -5,7 +5,7 @@ Unattended reads have a limit: each read is reserved before the call to its bank
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -106,7 +106,7 @@ def call_bank(
     read: Read,
     consent: Consent,
     bank: Bank,
-    members: dict[str, Any],
+    members: Mapping[str, Any],
     outgoing: PreparedRequest,
     bank_client: BankClient,
 ) -> BankAnswer:

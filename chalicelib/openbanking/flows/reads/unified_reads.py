@@ -38,9 +38,9 @@ from chalicelib.openbanking.unified.calls import (
 from chalicelib.openbanking.unified.entries import MISSING, Problems, read_entries, require_number
 from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.messages import AccountQuery, AccountsQuery, TransactionsQuery
-from chalicelib.openbanking.unified.pages import TransactionSelection, UnusablePage, read_page
 from chalicelib.openbanking.unified.rows import BANK, find
-from chalicelib.openbanking.unified.tables import ListTable, ReadTable, TransactionTable, build_request
+from chalicelib.openbanking.unified.tables import ListTable, Members, ReadTable, TransactionTable, build_request
+from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, UnusablePage, read_page
 from chalicelib.openbanking.unified.values import identifier
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 
@@ -120,11 +120,11 @@ class UnifiedRead:
     cursors: TransactionCursors
 
     @cached_property
-    def members(self) -> dict[str, Any]:
+    def members(self) -> Mapping[str, Any]:
         """The request to the bank."""
         return build_request(self.table.request, {**self.query, "position": self.page.position or None})
 
-    def at(self, bank: Bank) -> dict[str, Any]:
+    def at(self, bank: Bank) -> Mapping[str, Any]:
         """Return the request to this bank. Raises: Refusal, if the bank has no such page or day."""
         if isinstance(self.table, TransactionTable):
             self._check_page(self.table)
@@ -169,11 +169,11 @@ class UnifiedRead:
 
     def _read_lists(
         self, table: ListTable | TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any]
-    ) -> dict[str, Any]:
+    ) -> Members:
         problems = Problems()
         account = {"account_id": self.query["account_id"]} if "account_id" in self.query else {}
         if isinstance(table, TransactionTable):
-            return account | self._read_transactions(table, consent, bank, answer, problems)
+            return {**account, **self._read_transactions(table, consent, bank, answer, problems)}
         listed = [*enumerate(self._require_list(answer, table.name, problems))]
         if self.webhook.account_id is not None:
             listed = [*withhold_entries(consent, self.webhook, listed)]
@@ -182,7 +182,7 @@ class UnifiedRead:
 
     def _read_entries(
         self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Members]:
         if table.account_id is not None:
             listed = self._of_account(table, table.account_id, listed, problems)
         for entry in read_entries(table.entry, table.name, listed, problems):
@@ -209,7 +209,7 @@ class UnifiedRead:
 
     def _read_transactions(
         self, table: TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any], problems: Problems
-    ) -> dict[str, Any]:
+    ) -> Members:
         for native in table.lists:
             if self.query["status"] in native.asked_by:
                 self._require_list(answer, native.path, problems)
@@ -249,7 +249,7 @@ class UnifiedRead:
             problems.add(name, None, MISSING)
         return found or ()
 
-    def _build(self, entry: dict[str, Any], bank: Bank) -> dict[str, Any]:
+    def _build(self, entry: dict[str, Any], bank: Bank) -> Members:
         switches = {"balance_type": bank.balance_type, "credit_limit_included": bank.credit_limit_included}
         return {**self.table.shape.build({**entry, BANK: switches}), **({"native": entry} if self._with_native else {})}
 

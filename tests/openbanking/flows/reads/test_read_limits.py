@@ -453,7 +453,7 @@ def test_a_deferred_read_that_fails_with_an_internal_error_remains_counted(
         raise RuntimeError("a defect")
 
     request_id = accepted_id(aisp.read(headers=LATER))
-    monkeypatch.setattr("chalicelib.openbanking.flows.reads.relay.withhold_unapproved", broken)
+    monkeypatch.setattr("chalicelib.openbanking.flows.reads.forms.withhold_unapproved", broken)
 
     finish(causeway, request_id)
 
