@@ -12,15 +12,23 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_logos import logo_path
-from chalicelib.openbanking.records.bank_record import (
-    CONSENT_DAYS,
-    LONGEST_CONSENT_DAYS,
-    LONGEST_HISTORY_DAYS,
-    MOST_UNATTENDED_READS,
-    Bank,
-    NewBank,
-)
+from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, SWITCHES, Bank, NewBank
 from infra.admin import connection, output
+from infra.admin.bank_options import (
+    BalanceType,
+    CreditLimit,
+    CreditLimitUnstated,
+    HistoryDays,
+    NoDateTo,
+    Schemes,
+    Scopes,
+    SignatureRequired,
+    Subject,
+    UnattendedReads,
+    UnsignedAmounts,
+    read_days,
+    read_switches,
+)
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.probe import probe
 
@@ -35,42 +43,7 @@ _COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
 _API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.join(map(str, VERSIONS))}.")
 _DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
 _AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs approve requests.")
-_HISTORY_DAYS = typer.Option(
-    metavar="DAYS",
-    help=f"How many days back transactions are available, from 1 to {LONGEST_HISTORY_DAYS}; an empty value removes it.",
-)
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
-UnattendedReads = Annotated[
-    int | None,
-    typer.Option(
-        help="How often a day a TPP may read an account without its PSU, at most "
-        f"{MOST_UNATTENDED_READS}; 0 removes the limit. Default: no limit.",
-        show_default=False,
-    ),
-]
-Schemes = Annotated[
-    list[str] | None,
-    typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. Default: all."),
-]
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. Default: all.")
-]
-Subject = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DN",
-        help="The subject of the client certificate it must present, which an authority of BANK_CA_BUNDLE issued; an "
-        "empty value removes it.",
-    ),
-]
-SignatureRequired = Annotated[
-    bool | None,
-    typer.Option(
-        "--signature-required/--signature-optional",
-        help="Whether a version 1 bank must sign its calls; version 2 banks always must.",
-        show_default=False,
-    ),
-]
 
 
 @command(group, "add")
@@ -89,10 +62,15 @@ def add(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
-    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
+    history_days: HistoryDays = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     unattended_reads: UnattendedReads = None,
+    unsigned_amounts: UnsignedAmounts = None,
+    balance_type: BalanceType = None,
+    credit_limit: CreditLimit = None,
+    credit_limit_unstated: CreditLimitUnstated = False,
+    no_date_to: NoDateTo = None,
     inactive: Annotated[
         bool, typer.Option("--inactive", help="Register it as inactive: no client can use it.")
     ] = False,
@@ -107,6 +85,13 @@ def add(
       .venv/bin/python -m infra.admin banks add DEUTDEFF --name "Example Bank" --country DE --api-version 2
         --domain https://psd2.example.com --authorization-url https://example.com/consent --public-key bank.pem
     """
+    switches = read_switches(
+        unsigned_amounts=unsigned_amounts,
+        balance_type=balance_type,
+        credit_limit=credit_limit,
+        credit_limit_unstated=credit_limit_unstated,
+        no_date_to=no_date_to,
+    )
     new = NewBank(
         bic=bic,
         name=name,
@@ -122,7 +107,8 @@ def add(
         signature_required=signature_required,
         unattended_reads=unattended_reads,
         active=not inactive,
-        history_days=_read_days(history_days or ""),
+        history_days=read_days(history_days or ""),
+        **switches,
     )
     bank, api_key = connection.connect().openbanking.banks.add(new)
     text = f"{_format_bank(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
@@ -165,18 +151,23 @@ def update(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int | None, _CONSENT_DAYS] = None,
-    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
+    history_days: HistoryDays = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     unattended_reads: UnattendedReads = None,
+    unsigned_amounts: UnsignedAmounts = None,
+    balance_type: BalanceType = None,
+    credit_limit: CreditLimit = None,
+    credit_limit_unstated: CreditLimitUnstated = False,
+    no_date_to: NoDateTo = None,
     active: Annotated[
         bool | None, typer.Option("--active/--inactive", help="Whether clients can use it.", show_default=False)
     ] = None,
 ) -> Report:
     """Change settings of a bank; the change takes effect everywhere within a minute.
 
-    A new API version resets the scopes and schemes to all scopes and schemes of that version. To choose others, pass
-    them in the same command.
+    A new API version resets scopes and schemes to all those of that version, and --balance-type and --no-date-to to
+    their defaults, unless you pass them.
 
     \b
     Examples:
@@ -184,6 +175,13 @@ def update(
       .venv/bin/python -m infra.admin banks update DEMOGB21 --unattended-reads 4
       .venv/bin/python -m infra.admin banks update DEMOGB21 --inactive
     """
+    switches = read_switches(
+        unsigned_amounts=unsigned_amounts,
+        balance_type=balance_type,
+        credit_limit=credit_limit,
+        credit_limit_unstated=credit_limit_unstated,
+        no_date_to=no_date_to,
+    )
     given: dict[str, Any] = {
         "name": name,
         "country": country,
@@ -199,12 +197,14 @@ def update(
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
-    changes |= {} if history_days is None else {"history_days": _read_days(history_days)}
+    changes |= switches if history_days is None else {**switches, "history_days": read_days(history_days)}
     if not changes:
         raise CommandRefused("no change was specified: see --help for the options")
     banks = connection.connect().openbanking.banks
-    if changes.get("api_version", banks.get(bic).api_version) != banks.get(bic).api_version:
-        changes = {"scopes": (), "schemes": (), **changes}
+    stored = banks.get(bic)
+    if changes.get("api_version", stored.api_version) != stored.api_version:
+        switches = {name: getattr(Bank, name) for name in stored.version.switches}
+        changes = {"scopes": (), "schemes": (), **switches, **changes}
     bank = banks.change(bic, **changes)
     return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
@@ -338,12 +338,6 @@ def remove(
     return Report({"removed": bank.bic}, f"{bank.bic} is removed.")
 
 
-def _read_days(text: str) -> int | None:
-    if text and not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
-    return int(text) if text else None
-
-
 def _read_public_key(path: Path) -> str:
     try:
         pem = path.read_text(encoding="ascii")
@@ -372,6 +366,7 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
         "unattended_reads": bank.unattended_reads,
+        **{name: getattr(bank, name) for name in SWITCHES},
         "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys)],
         "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
         "api_keys_shown_from": [timestamp(entry["active_from"]) for entry in bank.api_keys],

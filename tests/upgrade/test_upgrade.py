@@ -11,6 +11,7 @@ from chalicelib import bootstrap
 from chalicelib.delivery.sweeper import sweep
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.records.bank_record import SWITCHES
 from chalicelib.sealed_places import SEALED_PLACES
 from infra.admin.doctor import find_all
 from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
@@ -78,6 +79,17 @@ def test_consents_tokens_and_payments_of_the_latest_release_are_usable(causeway:
     causeway.clock.advance(2 * 3600)
     assert causeway.tpp.call("GET", "/tpp/accounts", bearer=bearer).status == 401
     assert len(accounts(causeway, token(causeway, refresh_token=refresh_token))) == 2
+
+
+@pytest.mark.parametrize("bank", SCOPES)
+def test_banks_and_consents_of_the_latest_release_are_usable_in_the_unified_api(causeway: Causeway, bank: str) -> None:
+    bearer = FACTS["banks"][bank]["tokens"]["access_token"]
+
+    read = causeway.tpp.call("GET", "/tpp/unified/accounts", bearer=bearer)
+
+    assert len(read.body["accounts"]) == 2
+    shown = causeway.tpp.call("GET", f"/tpp/banks/{read.body['bic']}").body
+    assert [shown[name] for name in SWITCHES] == [False, "booked", None, False]
 
 
 def test_a_client_fetches_events_of_the_latest_release(causeway: Causeway) -> None:

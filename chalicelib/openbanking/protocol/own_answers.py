@@ -157,7 +157,19 @@ class BankEntry(TypedDict):
     payment_schemes: list[SchemeName]
     """The payment schemes that the bank offers. Example: ``["SCT", "SCTI"]``."""
     history_days: Annotated[int, Field(ge=1, le=3650)] | None
-    """The number of past days for which transactions are available; null if unknown. Example: ``90``."""
+    """How many days back transactions are available; null if the bank does not say. Example: ``90``."""
+    unsigned_amounts: bool
+    """Whether the bank's transactions have amounts without a sign; the unified API then takes the direction from the
+    named parties. Example: ``false``.
+    """
+    balance_type: Literal["booked", "available"]
+    """The ``type`` of a version 1 bank's balances in the unified API. Example: ``"booked"``."""
+    credit_limit_included: bool | None
+    """Whether balances include the credit limit; null if that is not known for the whole bank. Example: ``false``."""
+    no_date_to: bool
+    """Whether a version 2 bank does not accept ``date_to``; the unified API then leaves out later transactions itself.
+    Example: ``false``.
+    """
     reachable: bool
     """Whether the bank is reachable: false from the fifth consecutive request without a response until the next
     response, or until midnight UTC. The value is at most two minutes old.

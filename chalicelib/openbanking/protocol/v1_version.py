@@ -184,4 +184,5 @@ VERSION = Version(
     },
     load_webhooks=load_webhooks,
     revoke_token=REVOKE_TOKEN,
+    switches=frozenset({"balance_type"}),
 )

@@ -165,4 +165,5 @@ VERSION = Version(
     },
     load_webhooks=load_webhooks,
     revoke_token=v1_version.REVOKE_TOKEN,
+    switches=frozenset({"no_date_to"}),
 )

@@ -62,6 +62,7 @@ class Version:
         load_webhooks: returns the webhooks of the version's banks. They have many messages, so they are loaded on first
             use.
         revoke_token: the webhook that notifies a bank of a consent's end.
+        switches: the switches of a bank's record that have an effect only at its banks.
     """
 
     number: int
@@ -77,6 +78,7 @@ class Version:
     calls: Mapping[str, type[Message]]
     load_webhooks: Callable[[], Webhooks]
     revoke_token: Webhook
+    switches: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return str(self.number)

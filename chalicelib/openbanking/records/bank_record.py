@@ -31,6 +31,8 @@ MOST_UNATTENDED_READS = 1000
 DIRECTORY = "all"
 BookedOrAvailable = Literal["booked", "available"]
 """The type of the only balance of version 1."""
+SWITCHES = ("unsigned_amounts", "balance_type", "credit_limit_included", "no_date_to")
+"""The members that adapt the unified API to a bank."""
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
 
@@ -173,6 +175,7 @@ def validate_bank(new: NewBank, *, local: bool, current: Collection[str | None] 
         raise InvalidBank(f"unattended_reads must be from 1 to {MOST_UNATTENDED_READS}, or 0 for no limit")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
     required = version.signature_required or bool(new.signature_required)
+    _check_switches(new, version)
     if len(keys) > MAX_KEYS:
         raise InvalidBank(f"at most {MAX_KEYS} public keys can be active: remove one first")
     if required and not keys:
@@ -234,6 +237,14 @@ def _subject(name: str | None, current: Collection[str | None]) -> str | None:
         except InvalidName as error:
             raise InvalidBank(f"certificate_subject {error}") from None
     return name or None
+
+
+def _check_switches(new: NewBank, version: Version) -> None:
+    """Refuse a switch that has an effect at banks of another version only. Raises: InvalidBank."""
+    for other in VERSIONS.values():
+        for name in other.switches - version.switches:
+            if getattr(new, name) != getattr(Bank, name):
+                raise InvalidBank(f"{name} applies to banks of version {other} only")
 
 
 class _BicField(Message):

@@ -30,7 +30,7 @@ from chalicelib.openbanking.records.bank_record import DIRECTORY, MAX_KEYS, Bank
 
 TABLE = "banks"
 CACHED_SECONDS = 60
-_OPTIONAL = ("certificate_subject", "history_days", "unattended_reads")
+_OPTIONAL = ("certificate_subject", "history_days", "unattended_reads", "credit_limit_included")
 """Members that an operator can remove."""
 
 

@@ -22,7 +22,7 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "own_answers.ConsentEntry.status": _STATES,
     "own_answers.BankConsent.status": {**_STATES, "unknown": "not a consent at this bank, or not its token"},
     "payment_scheme": SCHEME_MEANINGS,
-    "balance_type": BALANCE_TYPES,
+    "v2.Balance.balance_type": BALANCE_TYPES,
     "transaction_status": CODES.meanings,
     "v2.InitiationAnswer.status": CODES.meanings,
     "v1.PaymentRecord.status": NUMBERS.meanings,

@@ -12,7 +12,7 @@ from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.flows.bank.directory import is_named
 from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
-from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
+from chalicelib.openbanking.records.bank_record import SWITCHES, Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests.causeway import Causeway
 from tests.kit import inputs
@@ -70,6 +70,24 @@ def test_the_limit_of_unattended_reads_can_be_set_changed_and_removed(causeway: 
 
     assert banks.change(bic, unattended_reads=0).unattended_reads is None
     assert "unattended_reads" not in (causeway.hub.store.get("banks", {"bic": bic}) or {})
+
+
+def test_a_bank_stored_without_switches_has_their_defaults(causeway: Causeway, bic: str) -> None:
+    item = causeway.hub.store.get("banks", {"bic": bic}) or {}
+
+    bank = Bank.from_item({name: value for name, value in item.items() if name not in SWITCHES})
+
+    assert [getattr(bank, name) for name in SWITCHES] == [False, "booked", None, False]
+    assert bank == Bank.from_item(item)
+
+
+def test_the_credit_limit_switch_can_be_set_changed_and_removed(causeway: Causeway, bic: str) -> None:
+    banks = causeway.hub.openbanking.banks
+    assert banks.change(bic, credit_limit_included=True).credit_limit_included is True
+    assert banks.change(bic, name="Delta").credit_limit_included is True
+    assert banks.change(bic, credit_limit_included=False).credit_limit_included is False
+
+    assert banks.change(bic, credit_limit_included=None).credit_limit_included is None
 
 
 @pytest.mark.parametrize("limit", [-1, 1001])

@@ -17,6 +17,8 @@ from tests.kit.storage import record_calls
 from tests.statistics import bank_days
 
 GAMMA = "GAMMFRPP"
+SWITCHES = {"unsigned_amounts": False, "balance_type": "booked", "credit_limit_included": None, "no_date_to": False}
+"""The switches of the unified API, with their defaults."""
 
 
 @pytest.fixture
@@ -56,6 +58,7 @@ def test_an_entry_of_the_bank_directory_contains_the_capabilities_of_the_bank(ca
                 "scopes": ["account.list", "account.details"],
                 "payment_schemes": ["SCTI", "SCT"],
                 "history_days": 90,
+                **SWITCHES,
                 "reachable": True,
                 "average_ms": None,
                 "logo_url": None,
@@ -250,12 +253,38 @@ def test_a_bank_stored_without_history_and_logo_is_listed(causeway: Causeway, ga
     table, key = "banks", {"bic": gamma}
     old: Any = causeway.hub.store.get(table, key)
     causeway.hub.store.put(
-        table, {name: value for name, value in old.items() if name not in ("history_days", "logo_digest", "logo_type")}
+        table,
+        {
+            name: value
+            for name, value in old.items()
+            if name not in ("history_days", "logo_digest", "logo_type", *SWITCHES)
+        },
     )
 
     body = causeway.tpp.call("GET", f"/tpp/banks/{gamma}").body
 
     assert (body["history_days"], body["logo_url"]) == (None, None)
+    assert body.items() >= SWITCHES.items()
+
+
+@pytest.mark.parametrize("path", [f"/tpp/banks/{GAMMA}", "/tpp/banks?q=gamma"], ids=["one bank", "list"])
+@pytest.mark.parametrize("included", [True, False])
+def test_directory_shows_the_switches_of_a_bank(causeway: Causeway, gamma: str, path: str, included: bool) -> None:
+    changed: dict[str, Any] = {"unsigned_amounts": True, "balance_type": "available", "credit_limit_included": included}
+    causeway.hub.openbanking.banks.change(gamma, **changed)
+
+    body = causeway.tpp.call("GET", path).body
+
+    assert (body["banks"][0] if "banks" in body else body).items() >= (SWITCHES | changed).items()
+
+
+def test_directory_shows_that_a_version_2_bank_has_no_date_to(causeway: Causeway) -> None:
+    bic = causeway.banks[2].bic
+    causeway.hub.openbanking.banks.change(bic, no_date_to=True)
+    try:
+        assert causeway.tpp.call("GET", f"/tpp/banks/{bic}").body["no_date_to"] is True
+    finally:
+        causeway.hub.openbanking.banks.change(bic, no_date_to=False)
 
 
 def test_a_bank_change_appears_in_the_directory_within_a_minute(causeway: Causeway, gamma: str) -> None:

@@ -205,7 +205,9 @@ class ConsentStatesAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentsStatusV2(Record):
-    """The request of `/bank/v2/consents/status`: a query for the status of at most 100 consents."""
+    """The request of `/bank/v2/consents/status`: the consents, at most 100, whose states the bank wants to
+    know.
+    """
 
     NAMES: ClassVar[Mapping[str, str]] = {"access_tokens": "accessTokens", "consent_ids": "consentIds"}
 
@@ -304,9 +306,24 @@ class ErrorV2(Record):
     """When the error occurred."""
     request_id: str
     """The request's X-Request-Id, or a generated one."""
-    reason_code: Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"] | None = None
+    reason_code: (
+        Literal[
+            "outcome_unknown",
+            "not_sent",
+            "refused_by_bank",
+            "bad_answer",
+            "not_at_this_bank",
+            "page_repeated",
+            "pages_empty",
+            "pages_too_many",
+            "page_key_too_long",
+        ]
+        | None
+    ) = None
     """Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or
-    `bad_answer` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    `bad_answer` (the bank's response cannot be used, and it may have the payment). Why a unified call failed:
+    `not_at_this_bank` (a member that the bank's version cannot carry), or `page_repeated`, `pages_empty`,
+    `pages_too_many` and `page_key_too_long` (the bank's pages do not end). Absent from other errors.
     """
     additional_errors: tuple[AdditionalErrorV2, ...] | None = None
     """The individual errors, at most 50."""

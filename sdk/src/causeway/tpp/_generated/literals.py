@@ -60,10 +60,13 @@ OAuthErrorCode = Literal[
 
 
 ReasonCode = Literal[
-    "outcome_unknown", "not_sent", "refused_by_bank", "bad_answer",
+    "outcome_unknown", "not_sent", "refused_by_bank", "bad_answer", "not_at_this_bank", "page_repeated",
+    "pages_empty", "pages_too_many", "page_key_too_long",
 ]  # fmt: skip
 """Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or
-`bad_answer` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+`bad_answer` (the bank's response cannot be used, and it may have the payment). Why a unified call failed:
+`not_at_this_bank` (a member that the bank's version cannot carry), or `page_repeated`, `pages_empty`,
+`pages_too_many` and `page_key_too_long` (the bank's pages do not end). Absent from other errors.
 """
 
 

@@ -141,7 +141,19 @@ class BankEntry(Record):
     payment_schemes: tuple[PaymentScheme, ...]
     """The payment schemes that the bank offers."""
     history_days: int | None
-    """The number of past days for which transactions are available; null if unknown."""
+    """How many days back transactions are available; null if the bank does not say."""
+    unsigned_amounts: bool
+    """Whether the bank's transactions have amounts without a sign; the unified API then takes the direction
+    from the named parties.
+    """
+    balance_type: Literal["booked", "available"]
+    """The `type` of a version 1 bank's balances in the unified API."""
+    credit_limit_included: bool | None
+    """Whether balances include the credit limit; null if that is not known for the whole bank."""
+    no_date_to: bool
+    """Whether a version 2 bank does not accept `date_to`; the unified API then leaves out later transactions
+    itself.
+    """
     reachable: bool
     """Whether the bank is reachable: false from the fifth consecutive request without a response until the
     next response, or until midnight UTC. The value is at most two minutes old.
@@ -260,7 +272,9 @@ class Error(Record):
     """The request's X-Request-Id, or a generated one."""
     reason_code: ReasonCode | None = None
     """Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or
-    `bad_answer` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    `bad_answer` (the bank's response cannot be used, and it may have the payment). Why a unified call failed:
+    `not_at_this_bank` (a member that the bank's version cannot carry), or `page_repeated`, `pages_empty`,
+    `pages_too_many` and `page_key_too_long` (the bank's pages do not end). Absent from other errors.
     """
     additional_errors: tuple[AdditionalError, ...] | None = None
     """The individual errors, at most 50."""
@@ -623,7 +637,9 @@ class TokenError(Record):
     """The request's X-Request-Id, or a generated one."""
     reason_code: ReasonCode | None = None
     """Why a payment failed: `outcome_unknown` (the bank may have it), `not_sent`, `refused_by_bank`, or
-    `bad_answer` (the bank's response cannot be used, and it may have the payment); absent from other errors.
+    `bad_answer` (the bank's response cannot be used, and it may have the payment). Why a unified call failed:
+    `not_at_this_bank` (a member that the bank's version cannot carry), or `page_repeated`, `pages_empty`,
+    `pages_too_many` and `page_key_too_long` (the bank's pages do not end). Absent from other errors.
     """
     additional_errors: tuple[AdditionalError, ...] | None = None
     """The individual errors, at most 50."""
