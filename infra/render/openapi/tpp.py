@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
 from chalicelib.openbanking.protocol import webhooks as protocol
@@ -30,6 +28,16 @@ from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, 
 from infra.render.openapi.document_models import AskedStatus, FrontDoorQuery, PushedMembers
 from infra.render.openapi.example_values import PROOF
 from infra.render.openapi.models import Model, example, member_example, model_of
+from infra.render.openapi.operations import (
+    NONCE,
+    PROOF_HEADER,
+    PSU,
+    Operations,
+    any_of,
+    operation,
+    ref,
+    table_of_webhooks,
+)
 from infra.render.openapi.own_calls import (
     EVENTS,
     FRONT_DOOR,
@@ -148,9 +156,6 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     },
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": member_example(TokenRequest, "refresh_token")})},
 }
-_PROOF = "DpopProof"
-_PSU = psu_headers.references()
-_NONCE = ("DPoP-Nonce",)
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
 """The banks in examples by protocol version, for versions that do not use the default bank."""
 
@@ -181,24 +186,18 @@ def build() -> Json:
     )
 
 
-class _TppOperations:
-    """Builds the operations of the TPP-facing API."""
-
-    def __init__(self, responses: Responses) -> None:
-        self._responses = responses
-        self._schemas = responses.schemas
+class _TppOperations(Operations):
+    """Builds the operations of the calls that the service handles itself, and of the native calls."""
 
     def own_call(self, call: OwnCall) -> Json:
         parameters = self._schemas.parameters(call.query) if call.query else []
         parameters += self._schemas.parameters(call.place, "path") if call.place else []
-        parameters += [_ref(_PROOF)] if call.takes_proof else []
-        nonce = _NONCE if call.takes_proof else ()
+        parameters += [ref(PROOF_HEADER)] if call.takes_proof else []
+        nonce = NONCE if call.takes_proof else ()
         refused = self._responses.refusals(call.path, refusals_of_calls.of_own_call(call.refusals), *nonce)
         answer = self._good(call.path, {0: call.answer}, *nonce)
         responses = {str(call.status): answer} | refused
-        made = _operation(
-            call.path, Purpose(call.title, call.text), "Authorization", call.caller, parameters, responses
-        )
+        made = operation(call.path, Purpose(call.title, call.text), "Authorization", call.caller, parameters, responses)
         return made | ({"requestBody": self._own_body(call.body, call.encodings)} if call.body else {})
 
     def front_door(self) -> Json:
@@ -222,47 +221,47 @@ class _TppOperations:
         }
         parameters = self._schemas.parameters(FrontDoorQuery)
         purpose = row_docs.purpose("FRONT_DOOR", own_calls.__name__)
-        return _operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
+        return operation(FRONT_DOOR, purpose, "Authorization", "anybody", parameters, responses)
 
     def relayed_call(self, call: RelayedCall) -> Json:
         rows = webhooks_of(call)
         models: dict[int, Model] = {version: row.answer for version, row in rows.items()}
         if call.name == "funds_confirmations":
             models = {1: model_of(FundsConfirmation)}
-        answer = self._good(call.path, models, *_NONCE)
-        refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call), *_NONCE)
+        answer = self._good(call.path, models, *NONCE)
+        refused = self._responses.refusals(call.path, refusals_of_calls.of_relayed_call(call), *NONCE)
         parameters = self._merge_parameters(rows) if call.method == "GET" else []
-        made = _operation(
+        made = operation(
             call.path,
             row_docs.purpose_of(call, protocol.__name__),
             "Account",
             "consent",
-            [*parameters, _ref(_PROOF), *_PSU, _ref("Prefer")],
-            {"200": answer, "202": self._accepted_response(call.path, *_NONCE)} | refused,
-            _needs(rows),
+            [*parameters, ref(PROOF_HEADER), *PSU, ref("Prefer")],
+            {"200": answer, "202": self._accepted_response(call.path, *NONCE)} | refused,
+            table_of_webhooks(rows),
         )
         return made if call.method == "GET" else made | {"requestBody": self._bodies(rows)}
 
     def payment(self, call: PaymentCall) -> Json:
         rows = webhooks_of(call)
         is_direct = call.kind == "direct"
-        nonce = () if is_direct else _NONCE
+        nonce = () if is_direct else NONCE
         answer = self._good(call.path, {version: row.answer for version, row in rows.items()}, *nonce)
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call), *nonce)
         caller: Caller = "client" if is_direct else "consent"
-        parameters = [*([] if is_direct else [_ref(_PROOF)]), _ref("IdempotencyKey"), *_PSU, _ref("Prefer")]
+        parameters = [*([] if is_direct else [ref(PROOF_HEADER)]), ref("IdempotencyKey"), *PSU, ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(call.path, *nonce)} | refused
         purpose = row_docs.purpose_of(call, protocol.__name__)
-        made = _operation(call.path, purpose, "Payments", caller, parameters, responses, _needs(rows))
+        made = operation(call.path, purpose, "Payments", caller, parameters, responses, table_of_webhooks(rows))
         return made | {"requestBody": self._bodies(rows, ScopeQuery if is_direct else None)}
 
     def payment_status(self) -> Json:
         answer = self._status_response()
-        refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
-        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
-        responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
+        refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *NONCE)
+        parameters = [*self._schemas.parameters(PaymentStatusQuery), ref(PROOF_HEADER), *PSU, ref("Prefer")]
+        responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *NONCE)} | refused
         purpose = row_docs.purpose("STATUS_PATH", protocol.__name__)
-        return _operation(STATUS_PATH, purpose, "Payments", "consent or client", parameters, responses)
+        return operation(STATUS_PATH, purpose, "Payments", "consent or client", parameters, responses)
 
     # -- inside
 
@@ -272,27 +271,9 @@ class _TppOperations:
             "version_2": ("A version 2 bank", AskedStatus),
             "order": ("An order for which the bank named no payment", model_of(own_answers.OrderWithoutPayment)),
         }
-        schema = _any_of([self._schemas.ref(model) for _, model in models.values()])
+        schema = any_of([self._schemas.ref(model) for _, model in models.values()])
         examples = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}
-        return self._responses.success(STATUS_PATH, schema, examples, "Success.", *_NONCE)
-
-    def _good(self, path: str, models: Mapping[Any, Model], *headers: str) -> Json:
-        schema = _any_of([self._schemas.ref(model) for model in models.values()])
-        examples = {
-            f"version_{version}" if len(models) > 1 else "success": {
-                "summary": f"A version {version} bank" if len(models) > 1 else "Success",
-                "value": example(model),
-            }
-            for version, model in models.items()
-        }
-        return self._responses.success(path, schema, examples, "Success.", *headers)
-
-    def _accepted_response(self, path: str, *more: str) -> Json:
-        model = model_of(own_answers.Accepted)
-        examples = {"accepted": {"summary": "Accepted", "value": example(model)}}
-        text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
-        headers = ("Accepted-At", "Preference-Applied", *more)
-        return self._responses.success(path, self._schemas.ref(model), examples, text, *headers)
+        return self._responses.success(STATUS_PATH, schema, examples, "Success.", *NONCE)
 
     def _own_body(self, model: Model, encodings: Sequence[Encoding]) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
@@ -310,7 +291,7 @@ class _TppOperations:
             value = body_example(row.request, extra)
             value |= _BANKS.get(version, {}) if extra else {}
             examples[f"version_{version}"] = f"A version {version} bank", value
-        return body(json_content(_any_of(schemas), examples))
+        return body(json_content(any_of(schemas), examples))
 
     def _merge_parameters(self, webhooks: Mapping[int, Webhook]) -> list[Json]:
         found: dict[str, dict[int, Json]] = {}
@@ -338,38 +319,6 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
         united["examples"] = examples
         united.pop("example")
     return united
-
-
-_OPERATION_IDS = {"/tpp/banks/{bic}": "bank"}
-"""Operation ids of paths that would otherwise get the same id as a different path."""
-
-
-def _operation(
-    path: str, purpose: Purpose, tag: str, caller: Caller, parameters: list[Json], responses: Json, needs: str = ""
-) -> Json:
-    return {
-        "operationId": _OPERATION_IDS.get(path)
-        or re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
-        "tags": [tag],
-        "summary": purpose.title,
-        "description": "\n\n".join(text for text in (purpose.text, needs) if text),
-        "security": security.REQUIREMENTS[caller],
-        "parameters": [*parameters, _ref("RequestIdIfAny" if caller == "anybody" else "RequestId")],
-        "responses": responses,
-    }
-
-
-def _needs(webhooks: Mapping[int, Webhook]) -> str:
-    rows = [(version, f"`{row.scope}`" if row.scope else "none", f"`{row.path}`") for version, row in webhooks.items()]
-    return introduction.table(("Bank version", "Scope", "Bank webhook"), rows)
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/components/parameters/{name}"}
-
-
-def _any_of(schemas: list[Json]) -> Json:
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
