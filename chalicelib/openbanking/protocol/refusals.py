@@ -209,7 +209,7 @@ ACCOUNT_ID_TOO_LONG = RefusalRow(
 PAGES_TOO_MANY = RefusalRow(
     Fault.BANK_FAILED, "banks of this version have no page after page {last}", reason_code="pages_too_many"
 )
-"""The list has more pages than the bank's version can number."""
+"""The list has more pages than the bank's version can number (``pages_too_many``)."""
 ACCOUNT_NOT_APPROVED = RefusalRow(Fault.FORBIDDEN, "the PSU did not approve the account in {member}")
 """The PSU did not approve this account."""
 BANK_UNKNOWN = RefusalRow(Fault.UNKNOWN_RESOURCE, "no bank with this BIC is reachable", oauth_error="invalid_request")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from infra.render.docs.types import is_named, split_note, type_notation
+from infra.render.docs.types import is_named, is_nullable, split_note, type_notation
 from infra.render.openapi.introduction import table
 from infra.render.openapi.schemas import Json
 
@@ -137,7 +137,9 @@ class CallPages:
         required = resolved.get("required", [])
         for name, member in resolved.get("properties", {}).items():
             found = self._resolve(member)
-            yield f"`{above}{name}`", _need(name in required), *_describe(found, found)
+            notation, meaning = _describe(found, found)
+            is_null = name in required and is_nullable(found)
+            yield f"`{above}{name}`", _need(name in required), f"{notation} or null" if is_null else notation, meaning
             for inner in (found, found.get("items", {}), *found.get("anyOf", [])):
                 yield from self._members(inner, f"{above}{name}.")
 

@@ -132,6 +132,12 @@ def type_notation(schema: Schema) -> str:
     return _KINDS[kind](schema)
 
 
+def is_nullable(schema: Schema) -> bool:
+    """Return whether a value can be null."""
+    kinds = schema.get("type", ())
+    return "null" in ([kinds] if isinstance(kinds, str) else kinds) or {"type": "null"} in schema.get("anyOf", ())
+
+
 def is_named(schema: Schema) -> bool:
     """Return whether a reference refers to a schema with its own notation, so that the reference is not resolved."""
     return _name(schema) in _NAMED

@@ -22,8 +22,10 @@ from chalicelib.cards import protocol as cards_protocol
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
 from chalicelib.cards.protocol.card_events import EVENTS as CARD_EVENTS
 from chalicelib.openbanking import protocol as openbanking_protocol
+from chalicelib.openbanking import unified
 from chalicelib.openbanking.protocol import bank_calls, webhooks
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.unified import calls
 from infra import command
 from infra.render.openapi import bank, member_docs, own_calls, refusal_cases, row_docs
 from infra.render.openapi.cards import purposes
@@ -48,7 +50,7 @@ def missing() -> Iterator[str]:
 
 
 def _members() -> Iterator[Describe]:
-    for package in (openbanking_protocol, cards_protocol):
+    for package in (openbanking_protocol, unified, cards_protocol):
         names = [each.name for each in iter_modules(package.__path__) if each.name not in _INTERNAL]
         for module in map(import_module, (f"{package.__name__}.{name}" for name in names)):
             for name, members in member_docs.classes(module.__name__).items():
@@ -58,8 +60,9 @@ def _members() -> Iterator[Describe]:
 
 
 def _rows() -> Iterator[Describe]:
-    calls = (*webhooks.RELAYED, *webhooks.PAYMENTS)
-    yield from (partial(row_docs.purpose_of, call, webhooks.__name__) for call in calls)
+    for call in (*webhooks.RELAYED, *webhooks.PAYMENTS):
+        yield partial(row_docs.purpose_of, call, webhooks.__name__)
+    yield from (partial(row_docs.purpose_of, call, calls.__name__) for call in calls.UNIFIED_READS)
     yield partial(row_docs.purpose, "STATUS_PATH", webhooks.__name__)
     yield from (partial(row_docs.purpose_of, call, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
     for version in VERSIONS.values():

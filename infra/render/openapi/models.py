@@ -149,10 +149,15 @@ def alias(model: Model, member: str) -> str:
 
 
 def example(model: Model) -> dict[str, Any]:
-    """Return a valid example of a model, without rare members."""
-    members = [name for name in model.model_fields if not member_docs.is_rare(model, name)]
-    values = {alias(model, name): _make_example(model, name) for name in members}
-    return {name: value for name, value in values.items() if value is not None}
+    """Return a valid example of a model. Rare members are omitted or, if they are always present, null."""
+    values = {
+        name: None if member_docs.is_rare(model, name) else _make_example(model, name) for name in model.model_fields
+    }
+    return {
+        alias(model, name): value
+        for name, value in values.items()
+        if value is not None or (member_docs.is_rare(model, name) and model.model_fields[name].is_required())
+    }
 
 
 def _make_example(model: Model, member: str) -> Any:

@@ -38,6 +38,8 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
+from chalicelib.openbanking.unified.calls import UnifiedCall
+from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.openapi.document_models import PushedMembers, RequestPlace
 from infra.render.openapi.models import model_of
 from infra.render.openapi.refusal_cases import (
@@ -357,11 +359,13 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
 
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
-    """Return the webhooks that a TPP's call causes, by protocol version. Versions that do not support the call are
-    omitted.
-    """
-    found = {version.number: version.webhook_by_call.get(call) for version in VERSIONS.values()}
+    """Return the webhooks for a TPP's call, by protocol version. Versions that do not support the call are omitted."""
+    found = {number: each.webhook_by_call.get(_native_call(call, number)) for number, each in VERSIONS.items()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
+
+
+def _native_call(call: RelayedCall | PaymentCall, version: int) -> RelayedCall | PaymentCall:
+    return UNIFIED_VERSIONS[version].read(call).native if isinstance(call, UnifiedCall) else call
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Re
 from chalicelib.openbanking.protocol.refusals import RefusalRow
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_account_messages import TransactionsRequest
+from chalicelib.openbanking.unified.history import LAST_PAGE
 from infra.render.openapi import row_docs
 
 
@@ -170,6 +171,26 @@ CASES = _by_name(
     _case("version", refusals.CALL_NOT_IN_VERSION, version=1),
     _case("scope", refusals.SCOPE_NOT_GRANTED, scope="accounts.balances"),
     _case("account", refusals.ACCOUNT_NOT_APPROVED, member="iban"),
+    _case("unified_scope", refusals.SCOPE_NOT_GRANTED, scope="balances:read, which is accounts.balances at this bank"),
+    _case("account_id_too_long", refusals.ACCOUNT_ID_TOO_LONG, longest=34),
+    _case("from_too_early", refusals.FROM_TOO_EARLY, earliest="2026-08-23"),
+    _case("transactions_cursor", refusals.TRANSACTIONS_CURSOR_INVALID),
+    _case("pages_too_many", refusals.PAGES_TOO_MANY, last=LAST_PAGE),
+    Case(
+        "page_repeated",
+        "The bank's page repeats the page before (`page_repeated`)",
+        BankFailed("the bank's response repeats the page before", reason_code="page_repeated"),
+    ),
+    Case(
+        "pages_empty",
+        "The bank sent too many empty pages in a row (`pages_empty`)",
+        BankFailed("the bank sent 20 empty pages in a row", reason_code="pages_empty"),
+    ),
+    Case(
+        "page_key_too_long",
+        "The bank's page_key is too long (`page_key_too_long`)",
+        BankFailed("the bank's page_key has more than 1024 bytes", reason_code="page_key_too_long"),
+    ),
     Case(
         "bank_failed",
         "The bank refused the request, failed, or did not respond in time",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol.bank_calls import BankCall
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
+from chalicelib.openbanking.unified.calls import UnifiedCall
 from infra.render.openapi.own_calls import webhooks_of
 from infra.render.openapi.refusal_cases import BODY, CASES, CLIENT, CONSENT, QUERY, Case
 
@@ -15,6 +17,7 @@ _PAYMENT = (
     *("callback_foreign", "scheme", "order_id_used", "not_sent", "not_sent_for_now"),
     *("refused_by_bank", "outcome_unknown", "bad_answer", "not_stored", "acceptance_unknown"),
 )
+_PAGES = ("pages_too_many", "page_repeated", "pages_empty", "page_key_too_long")
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
 
@@ -51,6 +54,17 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
     unknown = ("unknown_to_bank",) if any(row.unknown for row in webhooks_of(call).values()) else ()
     read = (*dates, *accounts, *unknown)
     return _cases(CONSENT, ("version", "scope", "psu_headers"), asked, read, _BANK_FAILS, limit, _OURS)
+
+
+def of_unified_read(call: UnifiedCall, request: type[Message]) -> list[Case]:
+    """Return the refusals of a unified call that the service relays to a bank, by the model of its request."""
+    members = request.model_fields
+    account = ("account_id_too_long", "account") if "account_id" in members else ()
+    pages = ("parameter_date", "transactions_cursor", "from_too_early", *_PAGES) if "cursor" in members else ()
+    unknown = ("unknown_to_bank",) if account else ()
+    limit = ("access_exceeded",) if call.reads_accounts else ()
+    read = (*account, *pages, *unknown)
+    return _cases(CONSENT, ("unified_scope", "psu_headers"), QUERY, read, _BANK_FAILS, limit, _OURS)
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:

@@ -32,6 +32,8 @@ the service sends, where defaults are filled in and null members are omitted.
 """
 
 _SELF_EVIDENT = ("Printable text", "Letters")
+_ANSWERS = ("own_answers", "answers", "oauth_metadata", "errors")
+"""The modules of responses that the service makes."""
 _COMPACT_IBAN = {
     "type": "string",
     "format": "iban",
@@ -133,9 +135,9 @@ class Schemas:
     def parameters(self, model: Model, place: Literal["query", "path"] = "query") -> list[Json]:
         """Return a model's members as query or path parameters."""
         schema = _object(model, self._raw(model), "texts")
+        required = schema.get("required", ())
         return [
-            _parameter(name, member, place, required=model.model_fields[name].is_required())
-            for name, member in schema["properties"].items()
+            _parameter(name, member, place, required=name in required) for name, member in schema["properties"].items()
         ]
 
     def _raw(self, model: Model) -> Json:
@@ -229,7 +231,7 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     if way == "sent" and kind.startswith("An IBAN"):
         found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
         kind = _COMPACT_IBAN["description"]
-    is_answer = issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "oauth_metadata", "errors")
+    is_answer = issubclass(model, OpenMessage) or module_of(model) in _ANSWERS
     if kind.removesuffix(OR_A_NUMBER) in _SELF_EVIDENT and is_answer:  # forbidden characters are not documented
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:

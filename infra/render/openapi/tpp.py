@@ -23,7 +23,16 @@ from chalicelib.openbanking.protocol.webhooks import (
     RelayedCall,
     Webhook,
 )
-from infra.render.openapi import introduction, own_calls, psu_headers, refusals_of_calls, row_docs, security, webhooks
+from infra.render.openapi import (
+    introduction,
+    own_calls,
+    psu_headers,
+    refusals_of_calls,
+    row_docs,
+    security,
+    unified,
+    webhooks,
+)
 from infra.render.openapi.document import ANY_REQUEST_ID, UUID, body, document, form_content, header, json_content
 from infra.render.openapi.document_models import AskedStatus, FrontDoorQuery, PushedMembers
 from infra.render.openapi.example_values import PROOF
@@ -51,10 +60,12 @@ from infra.render.openapi.own_calls import (
 from infra.render.openapi.responses import Responses
 from infra.render.openapi.row_docs import Purpose
 from infra.render.openapi.schemas import Json, Schemas, body_example, version_suffix
+from infra.render.openapi.unified import UnifiedOperations
 
 _EVENTS_TAG = ("Events", "Notifications that the service sends to a client's Events URL.")
 _TAGS = (
     ("Authorization", "Authorization requests, consents and tokens, and their revocation."),
+    unified.TAG,
     ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
     ("Payments", "Initiation of all types of payment, and payment status."),
     _EVENTS_TAG,
@@ -166,6 +177,7 @@ def build() -> Json:
     made = _TppOperations(responses)
     paths = {call.path: {call.method.lower(): made.own_call(call)} for call in OWN_CALLS}
     paths |= {FRONT_DOOR: {"get": made.front_door()}}
+    paths |= UnifiedOperations(responses).paths()
     paths |= {call.path: {call.method.lower(): made.relayed_call(call)} for call in RELAYED}
     paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
     paths |= {STATUS_PATH: {"get": made.payment_status()}}

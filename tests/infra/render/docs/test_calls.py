@@ -81,7 +81,14 @@ def test_members_of_objects_in_a_list_are_documented_after_the_list() -> None:
     ]
 
 
-def test_an_error_response_is_listed_with_the_call_that_returns_the_error() -> None:
+def test_the_type_of_a_member_that_is_always_present_says_whether_it_can_be_null() -> None:
+    document = copy.deepcopy(DOCUMENT)
+    document["components"]["schemas"]["Author"]["required"] = ["name"]
+
+    assert ["authors.name", "mandatory", "text or null", "As printed"] in tables(rendered(document))[1]
+
+
+def test_an_error_response_is_listed_with_its_call() -> None:
     assert ["404", "NO_BOOK", "There is no such book"] in tables(rendered(DOCUMENT))[2]
 
 
