@@ -5,7 +5,7 @@ from typing import get_args
 
 from chalicelib.openbanking.flows.payments import execution
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
-from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, ReasonCode
+from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, PaymentReason
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS
 from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
@@ -107,7 +107,7 @@ def test_docs_list_the_numeric_codes_of_version_2_statuses() -> None:
 def test_docs_list_every_reason_code_of_a_failed_payment() -> None:
     documented = [row[0] for row in tables(section(PAYMENTS, "## Failures"))[0][2:]]
 
-    assert sorted(documented) == sorted(get_args(ReasonCode))
+    assert sorted(documented) == sorted(get_args(PaymentReason))
 
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:

@@ -204,10 +204,9 @@ class _Trial:
             return self._bank
         number, members = self._outcome.statuses.total(), f"{case.query} {case.body}"
         version = 1 + number % 2
-        if any(mark in members for mark in _VERSION_1):
-            version = 1
-        if any(mark in members for mark in (*_VERSION_2, self._callers.banks[2].account_id)):
-            version = 2
+        for each, marks in (1, _VERSION_1), (2, _VERSION_2):
+            if any(mark in members for mark in (*marks, self._callers.banks[each].account_id)):
+                version = each
         security = self._operation.definition.raw.get("security", [])
         return TppCredentials(self._callers, version, security, with_bearer=number % 10 != 9)
 

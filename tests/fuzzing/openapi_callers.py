@@ -33,6 +33,7 @@ from tests.e2e.parties import Tpp
 
 Json = dict[str, Any]
 _ACCOUNTS: Mapping[int, Model] = {1: v1.Account, 2: v2.AccountReference}
+_UNIFIED = "/tpp/unified/"
 _SIMPLE_PATTERNS = {
     "^[^\\u0000": "^[ -~À-ÿ一-丐]*$",
     "^[^\\u0020": "^[A-Za-zÀ-Ö]*$",
@@ -95,12 +96,21 @@ class Callers:
         """Limit members to values that this stack accepts, so that most generated orders reach the banks."""
         schemas = document["components"]["schemas"]
         del document["components"]["parameters"]["IdempotencyKey"]["example"]  # the first request would use it up
+        self._narrow_account_ids(document)
         schemas["Currency"]["enum"] = ["EUR", "GBP", "PLN", "SEK", "USD"]
         for schema in schemas.values():
             if "callback_url" in schema.get("properties", ()):
                 schema["properties"]["callback_url"]["pattern"] = f"^{re.escape(self.base_url)}/[a-z]{{0,9}}$"
-            if "bic" in schema.get("required", ()) and "scopes" not in schema.get("required", ()):
-                schema["properties"]["bic"] = {"enum": [*(bank.bic for bank in self.banks.values()), "NOSUCHXX"]}
+                if "bic" in schema["properties"]:
+                    schema["properties"]["bic"] = {"enum": [*(bank.bic for bank in self.banks.values()), "NOSUCHXX"]}
+
+    def _narrow_account_ids(self, document: Json) -> None:
+        """Limit the accounts of unified reads to one of each bank, and an unknown one."""
+        accounts = {"enum": [*(bank.account_id for bank in self.banks.values()), "4711 /%?#"]}
+        for path, item in document["paths"].items():
+            for parameter in item["get"]["parameters"] if path.startswith(_UNIFIED) and "get" in item else ():
+                if parameter.get("name") == "account_id":
+                    parameter["schema"] = accounts
 
 
 def _simplify(schema: Json) -> Json:

@@ -156,21 +156,13 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
-ReasonCode = Literal[
-    "outcome_unknown",
-    "not_sent",
-    "refused_by_bank",
-    "bad_answer",
-    "not_at_this_bank",
-    "page_repeated",
-    "pages_empty",
-    "pages_too_many",
-    "page_key_too_long",
-]
-"""The reason why a payment or a unified call failed. The payment: the outcome is unknown, the payment was not sent, the
-bank refused it, or the bank's response cannot be used, so that the outcome is unknown as well. The unified call: the
-bank's version cannot carry a member, or the bank's pages do not end.
+PaymentReason = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
+"""The reason why a payment failed: the outcome is unknown, the payment was not sent, the bank refused it, or the bank's
+response cannot be used, so that the outcome is unknown as well.
 """
+UnifiedReason = Literal["not_at_this_bank", "page_repeated", "pages_empty", "pages_too_many", "page_key_too_long"]
+"""The reason why a unified call failed: the bank's version cannot carry a member, or the bank's pages do not end."""
+ReasonCode = Literal[PaymentReason, UnifiedReason]
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """The credential that a refusal requires: a client secret, or an access token, possibly with an error (RFC 6750 §3.1,
 RFC 9449 §7).

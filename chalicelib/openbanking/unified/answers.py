@@ -39,7 +39,7 @@ class Retrieved(TypedDict):
     """The members of every response with a PSU's data."""
 
     bic: AN[11]
-    """The bank's BIC. Example: ``"DEMODEFFXXX"``."""
+    """The bank's BIC. Example: ``"DEMODEF1"``."""
     retrieved_at: Timestamp
     """The time when the bank's response arrived. Example: ``"2026-11-21T09:30:00+00:00"``."""
 
@@ -48,7 +48,7 @@ class UnifiedAccount(TypedDict):
     """An account of the PSU."""
 
     account_id: AN[LONGEST_ID]
-    """The bank's own identifier of the account, for the other calls. Example: ``"4711001"``."""
+    """The bank's own identifier of the account, for the other calls. Example: ``DE_ACCOUNT``."""
     name: Text[255] | None
     """The account's name. Example: ``"Girokonto"``."""
     currency: AN[3] | None
@@ -64,7 +64,9 @@ class UnifiedAccount(TypedDict):
     payment_schemes: list[AN[35]] | None
     """The payment schemes of the account; an empty list if the bank says that it has none. Example: ``["SCT"]``."""
     native: NotRequired[Native]
-    """The entry as the native call returns it; only with ``native=1``. No example."""
+    """The entry as the native call returns it; only with ``native=1``.
+    Example if sent: ``{"resource_id": "4711001", "currency": "EUR"}``.
+    """
 
 
 class UnifiedAccounts(Retrieved):
@@ -97,14 +99,16 @@ class UnifiedBalance(TypedDict):
     credit_limit_included: bool | None
     """Whether the balance includes a credit limit. Example if sent: ``false``."""
     native: NotRequired[Native]
-    """The entry as the native call returns it; only with ``native=1``. No example."""
+    """The entry as the native call returns it; only with ``native=1``.
+    Example if sent: ``{"balance_type": "interimAvailable"}``.
+    """
 
 
 class UnifiedBalances(Retrieved):
     """The balances of an account."""
 
     account_id: AN[LONGEST_ID]
-    """The account, as in the request. Example: ``"4711001"``."""
+    """The account, as in the request. Example: ``DE_ACCOUNT``."""
     problems: list[UnifiedProblem]
     """The entries that are left out, at most 100, and the number of others. Example: ``[]``."""
     balances: list[UnifiedBalance]
@@ -143,7 +147,7 @@ class UnifiedTransaction(TypedDict):
     """A booked or pending transaction of an account."""
 
     stable_key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}\.[0-9]+$")]
-    """The same for the same transaction in every list. Example: ``"64055ebf6727aafa8aee39751ca54443.1"``."""
+    """The same for the same transaction in every list. Example: ``"184ef2e1b126907f878edf1531232bd7.1"``."""
     transaction_id: AN[LONGEST_ID] | None
     """The bank's identifier. Example: ``"2026-000123"``."""
     status: TransactionStatus
@@ -153,24 +157,26 @@ class UnifiedTransaction(TypedDict):
     amount: Amount
     """The amount, without sign. Example: ``{"value": "42.90", "currency": "EUR"}``."""
     date: Day | None
-    """The booking date or value date; at banks of version 1, the date of the payment. Example: ``"2026-01-30"``."""
+    """The booking date or value date; at banks of version 1, the date of the payment. Example: ``"2026-11-20"``."""
     booking_date: Day | None
-    """The booking date; null at banks of version 1. Example: ``"2026-01-30"``."""
+    """The booking date; null at banks of version 1. Example: ``"2026-11-20"``."""
     value_date: Day | None
-    """The value date; null at banks of version 1. Example: ``"2026-01-30"``."""
+    """The value date; null at banks of version 1. Example: ``"2026-11-20"``."""
     counterparty: Counterparty
     """The other side."""
     remittance: RemittanceInformation
     """The purpose."""
     native: NotRequired[Native]
-    """The entry as the native call returns it; only with ``native=1``. No example."""
+    """The entry as the native call returns it; only with ``native=1``.
+    Example if sent: ``{"transaction_id": "2026-000123"}``.
+    """
 
 
 class UnifiedTransactions(Retrieved):
     """A page of an account's transactions: booked ones, then pending ones, each in the bank's order."""
 
     account_id: AN[LONGEST_ID]
-    """The account, as in the request. Example: ``"4711001"``."""
+    """The account, as in the request. Example: ``DE_ACCOUNT``."""
     next_cursor: AN[LONGEST_CURSOR] | None
     """The ``cursor`` of the next page; null on the last page. Example if sent: ``"AAAAAAB…"``."""
     problems: list[UnifiedProblem]

@@ -28,7 +28,7 @@ class AccountQuery(AccountsQuery):
     """``GET /tpp/unified/account`` and ``GET /tpp/unified/balances``."""
 
     account_id: AN[LONGEST_ID]
-    """The ``account_id`` from ``accounts``. Example: ``"4711001"``."""
+    """The ``account_id`` from ``accounts``. Example: ``DE_ACCOUNT``."""
 
 
 class TransactionsQuery(AccountQuery):

@@ -78,8 +78,8 @@ def docstring(text: str, indent: str = "") -> str:
 
 
 def dataclass_source(name: str, text: str, members: Iterable[Member]) -> str:
-    """Return the source of a dataclass."""
-    members = list(members)
+    """Return the source of a dataclass. A member named like a type follows the members that can have the type."""
+    members = sorted(members, key=lambda member: member.name in IMPORTS)
     lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Record):", docstring(text, "    ")]
     renamed = {member.name: member.wire_name for member in members if member.name != member.wire_name}
     if renamed:

@@ -5,10 +5,11 @@ from types import ModuleType
 import pytest
 
 from chalicelib.openbanking.protocol import bank_calls, refusals, v1_version, v2_version, webhooks
+from chalicelib.openbanking.unified import calls
 from infra.render.openapi import row_docs
 from infra.render.openapi.descriptions import missing
 
-ROW_MODULES = [each.__name__ for each in (bank_calls, refusals, v1_version, v2_version, webhooks)]
+ROW_MODULES = [each.__name__ for each in (bank_calls, calls, refusals, v1_version, v2_version, webhooks)]
 
 
 def test_all_documented_elements_have_a_docstring() -> None:
@@ -17,8 +18,14 @@ def test_all_documented_elements_have_a_docstring() -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(refusals, "STATE_USED"), (webhooks, "ACCOUNTS"), (webhooks, "STATUS_PATH"), (v1_version, "/account_payments")],
-    ids=["refusal", "call of a TPP", "payment status", "webhook"],
+    [
+        (refusals, "STATE_USED"),
+        (webhooks, "ACCOUNTS"),
+        (calls, "UNIFIED_ACCOUNTS"),
+        (webhooks, "STATUS_PATH"),
+        (v1_version, "/account_payments"),
+    ],
+    ids=["refusal", "call of a TPP", "unified call", "payment status", "webhook"],
 )
 def test_a_table_row_without_a_docstring_is_reported(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str

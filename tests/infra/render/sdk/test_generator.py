@@ -81,6 +81,14 @@ def test_a_docstring_is_a_sentence_with_lines_of_at_most_120_characters() -> Non
     assert max(map(len, source.docstring("word " * 60, "    ").splitlines())) <= 120
 
 
+def test_a_member_named_like_a_type_follows_the_members_of_the_type() -> None:
+    day = {"type": "string", "format": "date"}
+    members = Types({}, set()).members("Entry", {**OBJECT, "properties": {"date": day, "booked": day}})
+    text = source.dataclass_source("Entry", "An entry", members)
+
+    assert text.index("booked: date | None") < text.index("date: date | None")
+
+
 def test_the_synchronous_client_has_no_await_and_unchanged_strings() -> None:
     asynchronous = (
         "from causeway import _waiting\n\n\n"

@@ -251,14 +251,14 @@ class DailyPerformanceV2(Record):
 
     NAMES: ClassVar[Mapping[str, str]] = {"consent_duration": "consentDuration", "payment_duration": "paymentDuration"}
 
-    date: date
-    """The day the data is for. A date, YYYY-MM-DD; at most 10 characters."""
     consent_duration: int | None = None
     """Average time to confirm a consent, in milliseconds. At most 10 digits; a string keeps leading zeros."""
     payment_duration: int | None = None
     """Average time to complete a payment confirmation, in milliseconds. At most 10 digits; a string keeps
     leading zeros.
     """
+    date: date
+    """The day the data is for. A date, YYYY-MM-DD; at most 10 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

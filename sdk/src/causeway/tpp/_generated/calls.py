@@ -170,6 +170,62 @@ OAUTH_AUTHORIZE = Call(
 """Start an authorization in the browser (RFC 6749)."""
 
 
+UNIFIED_ACCOUNTS = Call(
+    operation="unified_accounts",
+    method="GET",
+    path="/tpp/unified/accounts",
+    query=("native",),
+    answers=("models.UnifiedAccounts",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""List the PSU's accounts."""
+
+
+UNIFIED_ACCOUNT = Call(
+    operation="unified_account",
+    method="GET",
+    path="/tpp/unified/account",
+    query=("account_id", "native"),
+    answers=("models.UnifiedAccountAnswer",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""Read one account."""
+
+
+UNIFIED_BALANCES = Call(
+    operation="unified_balances",
+    method="GET",
+    path="/tpp/unified/balances",
+    query=("account_id", "native"),
+    answers=("models.UnifiedBalances",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""Read an account's balances."""
+
+
+UNIFIED_TRANSACTIONS = Call(
+    operation="unified_transactions",
+    method="GET",
+    path="/tpp/unified/transactions",
+    query=("account_id", "native", "from", "to", "status", "limit", "cursor"),
+    answers=("models.UnifiedTransactions",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""List an account's transactions."""
+
+
 ACCOUNTS = Call(
     operation="accounts",
     method="GET",

@@ -59,6 +59,16 @@ class AdditionalError(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Amount(Record):
+    """An amount of money, with the bank's digits."""
+
+    value: str
+    """The number, without exponent or plus sign; it has a minus sign in balances only."""
+    currency: str | None
+    """The currency; null if the bank does not give it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AskedStatus(Record):
     """A payment's status as returned by a version 2 bank."""
 
@@ -257,6 +267,24 @@ class ConsentsAnswer(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counterparty(Record):
+    """The other side of a transaction. Nothing is derived from its IBAN."""
+
+    name: str | None
+    """The name."""
+    iban: str | None
+    """The IBAN, in capitals and without spaces."""
+    bban: str | None
+    """The local identifier of the account (basic bank account number)."""
+    sort_code: str | None
+    """The sort code."""
+    account_number: str | None
+    """The local account number."""
+    bic: str | None
+    """The BIC of the account's bank; null at banks of version 2."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Error(Record):
     """The reason why a request was refused."""
 
@@ -446,6 +474,18 @@ class PushedMembersForm(Record):
     """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP
     proof; at most 43 characters.
     """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemittanceInformation(Record):
+    """The purpose of a transaction."""
+
+    unstructured: str | None
+    """The purpose as text."""
+    reference: str | None
+    """The reference."""
+    reference_type: str | None
+    """The type of reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -678,6 +718,146 @@ class TokenRequest(Record):
     128 characters.
     """
     scope: str | None = None
-    """A parameter that is accepted but ignored: tokens have the scopes of their consent; at most 1024
-    characters.
-    """
+    """Accepted but ignored: tokens have the scopes of their consent; at most 1024 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedAccount(Record):
+    """An account of the PSU."""
+
+    account_id: str
+    """The bank's own identifier of the account, for the other calls."""
+    name: str | None
+    """The account's name."""
+    currency: str | None
+    """The currency."""
+    iban: str | None
+    """The IBAN, in capitals and without spaces."""
+    bban: str | None
+    """The local identifier of the account (basic bank account number)."""
+    sort_code: str | None
+    """The sort code, also from a British IBAN."""
+    account_number: str | None
+    """The local account number, also from a British IBAN."""
+    payment_schemes: tuple[str, ...] | None
+    """The payment schemes of the account; an empty list if the bank says that it has none."""
+    native: Mapping[str, Any] | None = None
+    """The entry as the native call returns it; only with `native=1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedAccountAnswer(Record):
+    """One account of the PSU."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime
+    """The time when the bank's response arrived."""
+    account: UnifiedAccount
+    """The account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedAccounts(Record):
+    """The PSU's accounts."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime
+    """The time when the bank's response arrived."""
+    problems: tuple[UnifiedProblem, ...]
+    """The entries that are left out, at most 100, and the number of others."""
+    accounts: tuple[UnifiedAccount, ...]
+    """The accounts that the PSU approved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedBalance(Record):
+    """A balance of an account."""
+
+    type: Literal["booked", "available", "opening_booked", "forward_available", "non_invoiced", "other"]
+    """The type of balance."""
+    native_type: str | None
+    """The type as the bank gives it; null at banks of version 1."""
+    amount: Amount
+    """The balance, negative if the account is overdrawn."""
+    as_of: str | None
+    """The time or day of the balance, as the bank gives it."""
+    credit_limit_included: bool | None
+    """Whether the balance includes a credit limit."""
+    native: Mapping[str, Any] | None = None
+    """The entry as the native call returns it; only with `native=1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedBalances(Record):
+    """The balances of an account."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime
+    """The time when the bank's response arrived."""
+    account_id: str
+    """The account, as in the request."""
+    problems: tuple[UnifiedProblem, ...]
+    """The entries that are left out, at most 100, and the number of others."""
+    balances: tuple[UnifiedBalance, ...]
+    """The balances."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedProblem(Record):
+    """An entry of the bank that is left out, or a list that the bank did not send."""
+
+    position: str | None
+    """The place in the bank's lists; null in the last problem, which counts the others."""
+    member: str | None
+    """The faulty member, in snake_case; null if the entry is no object."""
+    reason: str
+    """The first fault of the entry, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedTransaction(Record):
+    """A booked or pending transaction of an account."""
+
+    stable_key: str
+    """The same for the same transaction in every list."""
+    transaction_id: str | None
+    """The bank's identifier."""
+    status: Literal["booked", "pending"]
+    """Whether the transaction is booked."""
+    direction: Literal["debit", "credit"] | None
+    """`debit` if money left the account; null if the bank does not say."""
+    amount: Amount
+    """The amount, without sign."""
+    booking_date: date | None
+    """The booking date; null at banks of version 1. A date, YYYY-MM-DD."""
+    value_date: date | None
+    """The value date; null at banks of version 1. A date, YYYY-MM-DD."""
+    counterparty: Counterparty
+    """The other side."""
+    remittance: RemittanceInformation
+    """The purpose."""
+    native: Mapping[str, Any] | None = None
+    """The entry as the native call returns it; only with `native=1`."""
+    date: date | None
+    """The booking date or value date; at banks of version 1, the date of the payment. A date, YYYY-MM-DD."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedTransactions(Record):
+    """A page of an account's transactions: booked ones, then pending ones, each in the bank's order."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime
+    """The time when the bank's response arrived."""
+    account_id: str
+    """The account, as in the request."""
+    next_cursor: str | None
+    """The `cursor` of the next page; null on the last page."""
+    problems: tuple[UnifiedProblem, ...]
+    """The entries that are left out, at most 100, and the number of others."""
+    transactions: tuple[UnifiedTransaction, ...]
+    """The transactions."""
