@@ -28,7 +28,8 @@ LAST_PAGE = 999
 MARK_BYTES = 5
 """The bytes of an entry's digest in a cursor."""
 _DETAIL, _PAGE = 2, 8
-_MOST_ORDINAL = 2**21 - 1
+_MOST_ORDINAL = 2**20 - 1
+"""The largest ordinal in a cursor: with the bit for an id, it has three bytes."""
 _PURPOSE = "transactions cursor"
 
 

@@ -73,7 +73,8 @@ def payment_status(entry: Members) -> TransactionStatus | None:
     """Return the status of a payment; ``None`` for a failed or cancelled one, with which no money moved."""
     given = entry.get("status")
     status = values.identifier(given)
-    if given is None or status == _EXECUTED:
+    is_unstated = given is None or (isinstance(given, str) and status is None)
+    if is_unstated or status == _EXECUTED:
         return "booked"
     return None if status in _NOT_EXECUTED else "pending"
 
@@ -92,7 +93,7 @@ def unsigned_direction(entry: Members, account_id: str) -> Direction | None:
 
 def next_page(limit: int, page: PageState, answer: Members, count: int) -> str | None:
     """Return the number of the next page; ``None`` after a page with fewer entries than the bank's limit."""
-    at_bank = values.identifier(find(answer, ("paginator", "limit"))) or ""
+    at_bank = values.number(find(answer, ("paginator", "limit"))) or ""
     least = min(limit, int(at_bank)) if at_bank.isdecimal() and int(at_bank) else limit
     return str(int(page.position) + 1) if count and count >= least else None
 

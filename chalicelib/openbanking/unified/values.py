@@ -90,8 +90,8 @@ def day(value: object) -> str | None:
 
 
 def one_of(meanings: Mapping[str, str], other: str) -> Converter:
-    """Create the conversion of a code to a word. Any other text becomes ``other``."""
-    return lambda value: meanings.get(value, other) if text(value) is not None else None
+    """Create the conversion of a code to a word. Any other code becomes ``other``."""
+    return lambda value: meanings.get(value, other) if isinstance(value, str) else other
 
 
 def shortest(digits: str) -> str:
