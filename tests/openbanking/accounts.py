@@ -100,15 +100,20 @@ class DeferredRead(Aisp):
 
 
 def limit_reads(causeway: Causeway, version: int = 2, limit: int | None = LIMIT) -> None:
-    """Limit unattended reads at a bank. The limit is set only in this service, because tests share the stored banks."""
+    """Limit unattended reads at a bank, only in this service."""
+    change_bank(causeway, version, unattended_reads=limit)
+
+
+def change_bank(causeway: Causeway, version: int, **members: Any) -> None:
+    """Change members of a bank's record. They change only in this service, because tests share the stored banks."""
     banks, bic = causeway.hub.openbanking.banks, causeway.banks[version].bic
-    find = type(banks).find
+    find = banks.find
 
-    def find_limited(wanted: str, *, active: bool = True) -> bank_record.Bank | None:
-        bank = find(banks, wanted, active=active)
-        return replace(bank, unattended_reads=limit) if bank and bank.bic == bic else bank
+    def find_changed(wanted: str, *, active: bool = True) -> bank_record.Bank | None:
+        bank = find(wanted, active=active)
+        return replace(bank, **members) if bank and bank.bic == bic else bank
 
-    banks.find = find_limited  # type: ignore[method-assign, assignment]
+    banks.find = find_changed  # type: ignore[method-assign, assignment]
 
 
 def know_downtime(causeway: Causeway) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
 from tests.causeway import Answer
+from tests.openbanking.examples import copied
 
 odd_text = st.one_of(
     st.text(max_size=40),
@@ -33,6 +34,26 @@ def near(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
     if draw(st.integers(0, 4)) == 0:
         body[draw(odd_text)] = draw(json_value)
     return body if draw(st.integers(0, 9)) else draw(json_value)
+
+
+@st.composite
+def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
+    """Draw a valid body with a malformed value at any depth."""
+    body = copied(valid)
+    holder: Any = body
+    while draw(st.integers(0, 3)):
+        inner = [
+            each for each in (holder.values() if isinstance(holder, dict) else holder) if isinstance(each, dict | list)
+        ]
+        if not inner:
+            break
+        holder = draw(st.sampled_from(inner))
+    place = (
+        draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder)))) if holder else None
+    )
+    if place is not None:
+        holder[place] = draw(json_value)
+    return body
 
 
 def documented(answer: Answer, version: int) -> None:

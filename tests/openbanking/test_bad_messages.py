@@ -1,6 +1,5 @@
 """Tests of nearly valid and hostile orders, queries, reports and responses, which must not cause an internal error."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -9,33 +8,13 @@ from hypothesis import strategies as st
 
 from chalicelib.foundation.http.outbound import Reply
 from tests.kit.inputs import spoil
-from tests.openbanking.examples import ROWS, Row, copied
+from tests.openbanking.examples import ROWS, Row
 from tests.openbanking.kit import VERSIONS
-from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
+from tests.openbanking.odd_input import documented, near, near_within, odd_text, relaxed
 from tests.openbanking.relay import Relay, error_of, json_bytes
 
 short = settings(relaxed, max_examples=12)
 """Hypothesis settings with few examples, for tests that run for each of many webhooks."""
-
-
-@st.composite
-def near_within(draw: st.DrawFn, valid: dict[str, Any]) -> Any:
-    """Draw a valid body with a malformed value at any depth."""
-    body = copied(valid)
-    holder: Any = body
-    while draw(st.integers(0, 3)):
-        inner = [
-            each for each in (holder.values() if isinstance(holder, dict) else holder) if isinstance(each, dict | list)
-        ]
-        if not inner:
-            break
-        holder = draw(st.sampled_from(inner))
-    place = (
-        draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder)))) if holder else None
-    )
-    if place is not None:
-        holder[place] = draw(json_value)
-    return body
 
 
 # -- reports of banks

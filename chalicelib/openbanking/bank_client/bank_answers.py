@@ -41,13 +41,19 @@ AnswerReader = Callable[[Version, Webhook, Mapping[str, Any], Reply], Mapping[st
 
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     """Validate a bank's response against its model and normalise it for the TPP. Raises: BankFailed."""
+    return check_size(reply, read_unlimited_answer(version, webhook, request, reply))
+
+
+def read_unlimited_answer(
+    version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply
+) -> Mapping[str, Any]:
+    """Read a response like ``read_answer``, even if it is too large to be passed on. Raises: BankFailed."""
     answer = open_answer(version, webhook, reply)
     _check_model(webhook, request, answer)
     try:
-        concluded = webhook.to_tpp_answer(request, answer)
+        return webhook.to_tpp_answer(request, answer)
     except UnusableAnswer as error:
         raise BankFailed(str(error), answer=answer) from None
-    return check_size(reply, concluded)
 
 
 def open_answer(version: Version, webhook: Webhook, reply: Reply) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from chalicelib.openbanking.bank_client.bank_answers import (
     check_size,
     is_error,
     open_answer,
-    read_answer,
+    read_unlimited_answer,
     refuse_malformed,
 )
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
@@ -35,7 +35,7 @@ from chalicelib.openbanking.unified.calls import (
     UNIFIED_TRANSACTIONS,
     UnifiedCall,
 )
-from chalicelib.openbanking.unified.entries import MISSING, Problems, read_entries, require_number
+from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, read_entries, require_number
 from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.messages import AccountQuery, AccountsQuery, TransactionsQuery
 from chalicelib.openbanking.unified.rows import BANK, find
@@ -163,7 +163,7 @@ class UnifiedRead:
             answer = open_answer(version, webhook, reply)
             found = self._read_lists(self.table, consent, bank, answer)
         else:
-            answer = dict(read_answer(version, webhook, request, reply))
+            answer = dict(read_unlimited_answer(version, webhook, request, reply))
             found = {self.table.name: self._build(answer[self.table.name], bank)}
         return check_size(reply, {**retrieved, **found}, growth=_GROWTH, hint=_SMALLER)
 
@@ -183,27 +183,36 @@ class UnifiedRead:
     def _read_entries(
         self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems
     ) -> Iterator[Members]:
+        entries = [
+            entry for entry in read_entries(table.entry, table.name, listed, problems) if entry.members is not None
+        ]
+        usable: Sequence[Entry] = [entry for entry in entries if self._has_amount(table, entry, problems)]
         if table.account_id is not None:
-            listed = self._of_account(table, table.account_id, listed, problems)
-        for entry in read_entries(table.entry, table.name, listed, problems):
-            members, amount = entry.members, table.amount
-            if members is not None and (
-                amount is None
-                or require_number(entry, table.name, amount, find(members, amount.split(".")), problems) is not None
-            ):
-                yield self._build(members, bank)
+            usable = self._of_account(table, table.account_id, listed, usable, problems)
+        return (self._build(entry.raw, bank) for entry in usable)
+
+    def _has_amount(self, table: ListTable, entry: Entry, problems: Problems) -> bool:
+        if table.amount is None:
+            return True
+        amount = find(entry.raw, table.amount.split("."))
+        return require_number(entry, table.name, table.amount, amount, problems) is not None
 
     def _of_account(
-        self, table: ListTable, member: str, listed: Sequence[tuple[int, Any]], problems: Problems
-    ) -> Sequence[tuple[int, Any]]:
-        """Return the entries of the requested account or, if none is, the only entry."""
-        found = [
-            (place, entry)
+        self,
+        table: ListTable,
+        member: str,
+        listed: Sequence[tuple[int, Any]],
+        usable: Sequence[Entry],
+        problems: Problems,
+    ) -> Sequence[Entry]:
+        """Return the usable entries of the requested account or, if the bank lists none, the only entry."""
+        places = {
+            place
             for place, entry in listed
             if isinstance(entry, dict) and identifier(entry.get(member)) == self.query["account_id"]
-        ]
-        if found or len(listed) < 2:
-            return found or listed
+        }
+        if places or len(listed) < 2:
+            return [entry for entry in usable if not places or entry.position in places]
         problems.add(table.name, member, "is the requested account in no entry")
         return ()
 
