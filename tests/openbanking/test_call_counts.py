@@ -16,6 +16,8 @@ from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.kit import IBAN, TOKENS, VERSIONS
 from tests.openbanking.payments import Pisp
 from tests.openbanking.relay import Relay
+from tests.openbanking.unified_reads import EVERY_READ as EVERY_UNIFIED_READ
+from tests.openbanking.unified_reads import UNIFIED, bank_list, query_of
 
 LATER = {"prefer": "respond-async"}
 
@@ -37,6 +39,35 @@ def test_a_relayed_read_makes_one_batch_get_item_call(warm: Causeway, row: Row) 
         assert relay.call(row).status == 200
 
     assert calls == ["BatchGetItem"]
+
+
+@EVERY_UNIFIED_READ
+def test_a_unified_read_takes_the_round_trips_of_the_native_call(warm: Causeway, version: int, read: str) -> None:
+    limit_reads(warm, version, 4)
+    aisp, path, query = Aisp(warm, version), f"unified/{read}", query_of(read)
+    for headers, expected, status in (
+        ({}, ["BatchGetItem", "UpdateItem"], 200),
+        (ATTENDED, ["BatchGetItem"], 200),
+        (LATER, ["BatchGetItem", "TransactWriteItems"], 202),
+        (ATTENDED | {"x-request-id": "1"}, ["BatchGetItem"], 401),
+    ):
+        with record_calls(warm) as calls:
+            assert aisp.read(path, headers, **query).status == status
+        assert calls == expected
+    assert aisp.calls == 2
+
+
+@VERSIONS
+def test_a_unified_read_with_a_cursor_takes_one_batch_get_item(warm: Causeway, version: int) -> None:
+    aisp, row = Aisp(warm, version), UNIFIED[version, "transactions"]
+    query = query_of("transactions", limit=1)
+    cursor = aisp.read("unified/transactions", **query).body["next_cursor"]
+    aisp.bank_answers(bank_list(version, "transactions", []), row.webhook)
+
+    with record_calls(warm) as calls:
+        assert aisp.read("unified/transactions", **query, cursor=cursor).status == 200
+
+    assert (calls, aisp.calls) == (["BatchGetItem"], 2)
 
 
 @VERSIONS

@@ -83,7 +83,7 @@ def validate_read(
     if isinstance(tpp_call, UnifiedCall):
         from chalicelib.openbanking.flows.reads.unified_reads import validate_unified
 
-        return call(validate_unified, tpp_call, webhook, request, consent=consent)
+        return call(validate_unified, tpp_call, webhook, request.parameters(), consent=consent)
     if tpp_call.method == "GET":
         return NativeRead(webhook, _dump(read_parameters(webhook.request, request.parameters())))
     return NativeRead(webhook, _dump(read_fields(webhook.request, request.json())))
@@ -92,11 +92,11 @@ def validate_read(
 def restore_read(
     tpp_call: RelayedCall, webhook: Webhook, members: Mapping[str, Any], *, consent: Consent, call: Call
 ) -> Read:
-    """Restore a read from the body of its delivery."""
+    """Restore a read from the body of its delivery. Raises: Refusal."""
     if isinstance(tpp_call, UnifiedCall):
-        from chalicelib.openbanking.flows.reads.unified_reads import restore_unified
+        from chalicelib.openbanking.flows.reads.unified_reads import validate_unified
 
-        return call(restore_unified, tpp_call, webhook, members, consent=consent)
+        return call(validate_unified, tpp_call, webhook, members["unified"], consent=consent)
     return NativeRead(webhook, members["request"])
 
 

@@ -22,7 +22,7 @@ from chalicelib.openbanking.bank_client.bank_answers import (
 )
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import withhold_entries
-from chalicelib.openbanking.oauth.tpp_request import TppRequest, read_parameters
+from chalicelib.openbanking.oauth.tpp_request import read_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
@@ -58,47 +58,23 @@ _SMALLER = ": ask with a smaller limit, or without native"
 def validate_unified(
     call: UnifiedCall,
     webhook: Webhook,
-    request: TppRequest,
+    parameters: Mapping[str, Any],
     *,
     consent: Consent,
     clock: Clock,
     transaction_cursors: TransactionCursors,
 ) -> UnifiedRead:
-    """Validate the parameters of a unified read. Raises: Refusal."""
-    query = read_parameters(_QUERIES[call], request.parameters()).model_dump(by_alias=True)
-    return _new_read(call, webhook, query, consent, clock, transaction_cursors)
-
-
-def restore_unified(
-    call: UnifiedCall,
-    webhook: Webhook,
-    members: Mapping[str, Any],
-    *,
-    consent: Consent,
-    clock: Clock,
-    transaction_cursors: TransactionCursors,
-) -> UnifiedRead:
-    """Restore a unified read from the body of its delivery. Raises: Refusal."""
-    return _new_read(call, webhook, members["unified"], consent, clock, transaction_cursors)
-
-
-def _new_read(
-    call: UnifiedCall,
-    webhook: Webhook,
-    query: dict[str, Any],
-    consent: Consent,
-    clock: Clock,
-    cursors: TransactionCursors,
-) -> UnifiedRead:
+    """Validate the parameters of a unified read, from a query or from the body of its delivery. Raises: Refusal."""
+    query = read_parameters(_QUERIES[call], parameters).model_dump(by_alias=True)
     table = UNIFIED_VERSIONS[consent.api_version].read(call)
     if len(query.get("account_id") or "") > table.longest_account_id:
         raise refusals.ACCOUNT_ID_TOO_LONG(longest=table.longest_account_id)
     first = PageState(table.first_position if isinstance(table, TransactionTable) else "")
-    read = UnifiedRead(webhook, table, query, first, clock, cursors)
+    read = UnifiedRead(webhook, table, query, first, clock, transaction_cursors)
     if query.get("cursor") is None:
         return read
     try:
-        return replace(read, page=cursors.read(read.cursor_reader(consent), query["cursor"]))
+        return replace(read, page=transaction_cursors.read(read.cursor_reader(consent), query["cursor"]))
     except InvalidCursor:
         raise refusals.TRANSACTIONS_CURSOR_INVALID() from None
 

@@ -165,6 +165,18 @@ def test_bank_receives_the_request_of_the_native_call(relay: Relay, version: int
     assert sent.headers["X-Auth-Token"] == relay.bank_tokens[version]
 
 
+@EVERY_READ
+def test_headers_of_a_unified_read_are_those_of_the_native_call(relay: Relay, version: int, read: str) -> None:
+    row, request_id = UNIFIED[version, read], "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+    answer = relay.call(row, query_of(read), headers={"x-request-id": request_id, "psu-ip-address": "192.0.2.7"})
+
+    (sent,) = relay.received(row)
+    assert (sent.headers["X-Request-Id"], sent.headers["PSU-IP-Address"]) == (request_id, "192.0.2.7")
+    assert answer.headers["x-request-id"] == request_id
+    assert answer.headers["server-timing"].startswith("bank;dur=10.0, hub;dur=")
+
+
 @VERSIONS
 @pytest.mark.parametrize("name", ["account", "balances", "transactions"])
 def test_account_id_of_any_characters_reaches_the_bank_and_returns(relay: Relay, version: int, name: str) -> None:
