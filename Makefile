@@ -108,8 +108,8 @@ shape: environment ## Print figures of the code's shape, each with its goal: NAM
 conformance: run-environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
-docs: environment ## Write the SDK's generated modules; render the OpenAPI documents and the pages at /docs
-	@exec $(PYTHON) -m infra.render --sdk
+docs: environment ## Write the SDK's generated modules and the tables of documents; render OpenAPI documents and /docs
+	@exec $(PYTHON) -m infra.render --sources
 
 .PHONY: rendered
 rendered: environment

@@ -17,17 +17,21 @@ from infra.render import rendered_folder
 def main(arguments: list[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
     parser = command.parser("infra.render", __doc__)
-    parser.add_argument("--sdk", action="store_true", help="write the generated modules of the SDK first")
+    parser.add_argument(
+        "--sources", action="store_true", help="write the SDK's generated modules and the tables of documents first"
+    )
     parser.add_argument("--end-with-stdin", action="store_true", help="stop when standard input closes")
     options = parser.parse_args(arguments)
     if options.end_with_stdin:
         from infra.local.process import exit_with_parent
 
         exit_with_parent()
-    if options.sdk:
+    if options.sources:
+        from infra.render.docs import inserted_tables
         from infra.render.sdk import __main__ as sdk
 
         sdk.main([])
+        inserted_tables.update()
     begun = time.monotonic()
     if rendered_folder.update(build):
         print(f"Rendered the documents in {time.monotonic() - begun:.1f} s", file=sys.stderr)

@@ -88,7 +88,7 @@ ADDITIONAL: Mapping[str, str] = {
 
 class Fault(Enum):
     """All reasons for refusing a request. Each combines a code of version 1 with a code of version 2, as this project
-    chose.
+    chose. A docstring names the cause in a bank's call; faults without one occur in TPPs' calls only.
 
     Attributes:
         v1, v2: the codes in version 1 and version 2.
@@ -97,38 +97,66 @@ class Fault(Enum):
     """
 
     INTERNAL = (4002, "INTERNAL_SERVER_ERROR")
+    """Internal error in the hub."""
     UNKNOWN = (4000, "INTERNAL_SERVER_ERROR")
+    """The hub's storage is unavailable."""
     CONTENT = (4001, "FORMAT_ERROR")
+    """Body too large."""
     FIELD = (4001, "FORMAT_ERROR", "INVALID_MODEL_TYPE")
+    """Missing or invalid member without a specific code."""
     DATE = (4001, "FORMAT_ERROR", "INVALID_DATE_FORMAT")
+    """Date invalid or out of range."""
     PAYMENT_ID = (4001, "FORMAT_ERROR", "INVALID_PAYMENT_ID_FORMAT")
+    """Unknown payment."""
     PAYMENT_STATUS = (4001, "FORMAT_ERROR", "INVALID_PAYMENT_STATUS_FORMAT")
+    """Unknown payment status."""
     SCHEME = (4001, "PAYMENT_SCHEME_INVALID")
     NOT_JSON = (4003, "FORMAT_ERROR")
+    """Not JSON, not UTF-8, or nested too deeply."""
     UNKNOWN_FIELD = (4001, "FORMAT_ERROR", "EXTRA_FIELDS_PROVIDED")
+    """Unknown member."""
     HEADERS = (4001, "HEADERS_ERROR")
+    """Wrong ``Content-Type``; a header that is not UTF-8; request id used with a different body."""
     STILL_RUNNING = (4001, "HEADERS_ERROR", None, 409)
     PARAMETER = (4001, "PARAMETER_NOT_CONSISTENT")
     OTHER_VERSION = (4004, "SERVICE_BLOCKED")
+    """Bank registered for the other version."""
     TPP_GONE = (4005, "SERVICE_BLOCKED")
+    """TPP removed or inactive."""
     FORBIDDEN = (4200, "SERVICE_BLOCKED")
     WRONG_CREDENTIALS = (4200, "WRONG_CREDENTIALS")
+    """API key wrong."""
     WRONG_SIGNATURE = (4200, "HEADERS_ERROR")
+    """Signature missing or invalid."""
     NOT_AUTHENTICATED = (4201, "AUTHENTICATION_REQUIRED")
+    """API key missing."""
     NO_SUCH_ACTION = (4202, "API_ACTION_DOES_NOT_EXIST")
+    """No such action."""
     UNKNOWN_TOKEN = (4202, "RESOURCE_UNKNOWN")
+    """Unknown token."""
     MALFORMED_TOKEN = (4001, "FORMAT_ERROR", "AUTHORIZATION_TOKEN_NOT_VALID")
+    """Malformed token."""
     UNKNOWN_RESOURCE = (4001, "RESOURCE_UNKNOWN")
     NO_CERTIFICATE = (4203, "SSL_CREDENTIALS_NOT_FOUND")
+    """Certificate missing or wrong."""
     REQUEST_ID = (4204, "REQUEST_ID_NOT_UUID")
+    """Request id missing or invalid."""
     DUPLICATE_STATE = (4205, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    """Second consent."""
     URL_MISSING = (4300, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_DOES_NOT_EXIST")
+    """Authorization URL missing."""
     URL_NOT_VALID = (4301, "FORMAT_ERROR", "AUTHORIZATION_REQUEST_URL_NOT_VALID")
+    """Authorization URL invalid."""
     SCOPES_MISSING = (4302, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_DOES_NOT_EXIST")
+    """Scopes missing."""
     SCOPES_NOT_CORRECT = (4303, "FORMAT_ERROR", "AUTHORIZATION_SCOPE_NOT_CORRECT")
+    """Scopes invalid."""
     IBAN_NOT_VALID = (4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
+    """IBAN invalid."""
     WRONG_SCOPES = (4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
+    """Scopes differ from the request's."""
     ACCOUNTS_MISSING = (4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
+    """No account identifiers."""
     ACCESS_EXCEEDED = (4001, "ACCESS_EXCEEDED")
     BANK_FAILED = (4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 

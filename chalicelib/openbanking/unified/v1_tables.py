@@ -70,7 +70,10 @@ _NOT_EXECUTED = frozenset({"2", "3"})
 
 
 def payment_status(entry: Members) -> TransactionStatus | None:
-    """Return the status of a payment; ``None`` for a failed or cancelled one, with which no money moved."""
+    """Return ``booked`` for 4 or no status, not listed for 2 and 3, with which no money moved, else ``pending``.
+
+    Not listed is ``None``.
+    """
     given = entry.get("status")
     status = values.identifier(given)
     is_unstated = given is None or (isinstance(given, str) and status is None)
@@ -80,7 +83,9 @@ def payment_status(entry: Members) -> TransactionStatus | None:
 
 
 def unsigned_direction(entry: Members, account_id: str) -> Direction | None:
-    """Return the direction of a payment by the side that is the account; ``None`` if both or none are."""
+    """Return ``debit`` if the account is ``internal_account_id`` of ``sender_data``, ``credit`` if it is that of
+    ``receiver_data``; ``None`` if both or none are.
+    """
     own = [
         side
         for side in (SIDES.payer, SIDES.payee)
@@ -92,7 +97,7 @@ def unsigned_direction(entry: Members, account_id: str) -> Direction | None:
 
 
 def next_page(limit: int, page: PageState, answer: Members, count: int) -> str | None:
-    """Return the number of the next page; ``None`` after a page with fewer entries than the bank's limit."""
+    """Return the next number; ``None`` after a page of fewer entries than ``limit`` and ``paginator.limit``."""
     at_bank = values.number(find(answer, ("paginator", "limit"))) or ""
     least = min(limit, int(at_bank)) if at_bank.isdecimal() and int(at_bank) else limit
     return str(int(page.position) + 1) if count and count >= least else None

@@ -6,6 +6,7 @@ from chalicelib.openbanking.protocol import v2_account_messages as messages
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
 from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, ACCOUNT_TRANSACTIONS, ACCOUNTS
 from chalicelib.openbanking.unified import values
+from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides
 from chalicelib.openbanking.unified.tables import (
@@ -43,7 +44,7 @@ BALANCE_TYPES = {
 }
 BALANCE_SHAPE = Shape(
     [
-        Row("type", "balance_type", values.one_of(BALANCE_TYPES, "other")),
+        Row("type", "balance_type", values.OneOf(BALANCE_TYPES, "other")),
         Row("native_type", "balance_type"),
         Row("amount.value", "balance_amount.amount", values.number),
         Row("amount.currency", "balance_amount.currency"),
@@ -79,8 +80,23 @@ TRANSACTION_SHAPE = Shape(
 )
 
 
+def booking_status(status: str) -> str:
+    """Return ``both`` for ``all``, and other statuses unchanged."""
+    return "both" if status == "all" else status
+
+
+def booked(_entry: Members) -> TransactionStatus:
+    """Return ``booked``."""
+    return "booked"
+
+
+def pending(_entry: Members) -> TransactionStatus:
+    """Return ``pending``."""
+    return "pending"
+
+
 def unsigned_direction(entry: Members, _account_id: str) -> Direction | None:
-    """Return the direction of a transaction by its only named party; ``None`` if both or none are named."""
+    """Return ``debit`` if only the creditor is named, ``credit`` if only the debtor is; ``None`` otherwise."""
     payer, payee = (_is_named(entry, side) for side in (SIDES.payer, SIDES.payee))
     if payer == payee:
         return None
@@ -94,7 +110,7 @@ def _is_named(entry: Members, side: str) -> bool:
 
 
 def next_page(_limit: int, _page: PageState, answer: Members, _count: int) -> str | None:
-    """Return the key of the next page; ``None`` if the bank's response has none."""
+    """Return the bank's ``page_key``; ``None`` without one."""
     return values.identifier(answer.get("page_key"))
 
 
@@ -115,7 +131,7 @@ UNIFIED = UnifiedVersion(
         ACCOUNT_TRANSACTIONS,
         (
             _ACCOUNT_ROW,
-            RequestRow("booking_status", "status", lambda status: "both" if status == "all" else status),
+            RequestRow("booking_status", "status", booking_status),
             RequestRow("page_size", "limit"),
             RequestRow("date_from", "from"),
             RequestRow("date_to", "to"),
@@ -127,8 +143,8 @@ UNIFIED = UnifiedVersion(
         messages.Transaction,
         amount="transaction_amount.amount",
         lists=(
-            NativeList("transactions.booked", lambda _: "booked", frozenset({"booked", "all"})),
-            NativeList("transactions.pending", lambda _: "pending", frozenset({"pending", "all"})),
+            NativeList("transactions.booked", booked, frozenset({"booked", "all"})),
+            NativeList("transactions.pending", pending, frozenset({"pending", "all"})),
         ),
         unsigned_direction=unsigned_direction,
         next_position=next_page,

@@ -1,6 +1,7 @@
 """Conversions of a bank's values to the unified API's values. Each returns ``None`` for a value of another type.
 
-Digits are never changed, and text is never shortened. Empty and blank text counts as absent.
+Digits are never changed, and text is never shortened. Empty and blank text counts as absent. The first sentence of a
+conversion's docstring is its description in the documents.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.foundation.fields.decimal_rules import NumberRule
 from chalicelib.foundation.fields.written_text import is_blank
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_DIGITS = 100
 """The most digits of a number, written without an exponent."""
@@ -40,13 +42,13 @@ def number(value: object) -> str | None:
 
 
 def unsigned(value: object) -> str | None:
-    """Return a number's digits without its sign."""
+    """Return a number's digits, without sign or exponent."""
     found = number(value)
     return found.removeprefix("-") if found is not None else None
 
 
 def identifier(value: object) -> str | None:
-    """Return an identifier, which may be a JSON number, as text."""
+    """Return text, also of a JSON number."""
     return text(value) if isinstance(value, str) else number(value)
 
 
@@ -56,30 +58,30 @@ def boolean(value: object) -> bool | None:
 
 
 def texts(value: object) -> list[str] | None:
-    """Return a list without the entries that are not text."""
+    """Return the entries of a list that are text."""
     return [each for each in value if text(each)] if isinstance(value, list) else None
 
 
 def iban(value: object) -> str | None:
-    """Return an IBAN in capitals and without spaces."""
+    """Return capitals without spaces."""
     found = text(value)
     return "".join(found.split()).upper() if found is not None else None
 
 
 def sort_code_of_iban(value: object) -> str | None:
-    """Return the sort code in a British IBAN, its characters 9 to 14."""
+    """Return characters 9 to 14 of a British IBAN."""
     found = _BRITISH_IBAN.fullmatch(iban(value) or "")
     return found[1] if found else None
 
 
 def account_number_of_iban(value: object) -> str | None:
-    """Return the account number in a British IBAN, its characters 15 to 22."""
+    """Return characters 15 to 22 of a British IBAN."""
     found = _BRITISH_IBAN.fullmatch(iban(value) or "")
     return found[2] if found else None
 
 
 def day(value: object) -> str | None:
-    """Return the day of a date or of a date with a time."""
+    """Return the date, without a time."""
     found = _DAY.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return None
@@ -89,9 +91,15 @@ def day(value: object) -> str | None:
         return None
 
 
-def one_of(meanings: Mapping[str, str], other: str) -> Converter:
-    """Create the conversion of a code to a word. Any other code becomes ``other``."""
-    return lambda value: meanings.get(value, other) if isinstance(value, str) else other
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The conversion of a code to a word. Any other code becomes ``other``."""
+
+    meanings: Mapping[str, str]
+    other: str
+
+    def __call__(self, value: Any) -> str:
+        return self.meanings.get(value, self.other) if isinstance(value, str) else self.other
 
 
 def shortest(digits: str) -> str:

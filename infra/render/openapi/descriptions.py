@@ -1,9 +1,9 @@
 """Checks that all elements with a description in the documents have a docstring, without rendering the documents.
 ``make lint`` runs this check.
 
-A member of a message needs a docstring, or a member in the module with the same name and type must have one. Calls,
-webhooks and refusals need a docstring below their table row, and card actions need a docstring in their function.
-Events need a meaning in their table row.
+A message's members need docstrings of their own or of a member of the same name and type in the module. Calls, webhooks
+and refusals need a docstring below their table row, and card actions and conversions one in their function. Events need
+a meaning in their row.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from chalicelib.openbanking import unified
 from chalicelib.openbanking.protocol import bank_calls, webhooks
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.unified import calls
+from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra import command
-from infra.render.openapi import bank, member_docs, own_calls, refusal_cases, row_docs
+from infra.render.openapi import bank, conversion_docs, member_docs, own_calls, refusal_cases, row_docs
 from infra.render.openapi.cards import purposes
 
 Describe = Callable[[], object]
@@ -67,6 +68,8 @@ def _rows() -> Iterator[Describe]:
     yield from (partial(row_docs.purpose_of, call, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
     for version in VERSIONS.values():
         yield from (partial(bank.webhook_purpose, version, row) for row in version.webhooks)
+    for mapping in UNIFIED_VERSIONS.values():
+        yield from (partial(conversion_docs.describe, each) for each in conversion_docs.conversions(mapping))
     yield from (case.when for case in refusal_cases.CASES.values())
 
 

@@ -360,12 +360,15 @@ def answer_to_bank(name: str, version: Version) -> type[Message]:
 
 def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
     """Return the webhooks for a TPP's call, by protocol version. Versions that do not support the call are omitted."""
-    found = {number: each.webhook_by_call.get(_native_call(call, number)) for number, each in VERSIONS.items()}
+    found = {number: _webhook_of(call, each) for number, each in VERSIONS.items()}
     return {number: webhook for number, webhook in found.items() if webhook is not None}
 
 
-def _native_call(call: RelayedCall | PaymentCall, version: int) -> RelayedCall | PaymentCall:
-    return UNIFIED_VERSIONS[version].read(call).native if isinstance(call, UnifiedCall) else call
+def _webhook_of(call: RelayedCall | PaymentCall, version: Version) -> Webhook | None:
+    if isinstance(call, UnifiedCall):
+        mapping = UNIFIED_VERSIONS.get(version.number)
+        return version.webhook_by_call[mapping.read(call).native] if mapping else None
+    return version.webhook_by_call.get(call)
 
 
 @dataclass(frozen=True, slots=True)

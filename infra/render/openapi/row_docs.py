@@ -66,7 +66,8 @@ def row_docs(module: str) -> Mapping[str, str]:
 
 
 def _rows(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for body in (tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef))):
+    """Yield the name and docstring of each row that has a docstring, in the module, its functions and its classes."""
+    for body in (tree.body, *(each.body for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef))):
         for pair in pairwise(body):
             match pair:
                 case (

@@ -182,7 +182,7 @@ def test_changed_modules_of_the_sdk_are_written_on_every_run(monkeypatch: pytest
     monkeypatch.setattr(sdk_command, "update_files", write)
 
     for _ in range(2):
-        command.main(["--sdk"])
+        command.main(["--sources"])
 
     assert written == ["edited during writing", "edited"]
 

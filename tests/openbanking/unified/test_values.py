@@ -199,7 +199,7 @@ def test_date_is_cut_to_its_day_and_another_form_is_none(value: Any, found: str 
     ("value", "found"), [("interimBooked", "booked"), ("interimbooked", "other"), ("new", "other"), (" ", "other")]
 )
 def test_code_becomes_a_word_and_any_other_code_becomes_other(value: str, found: str) -> None:
-    assert values.one_of({"interimBooked": "booked"}, "other")(value) == found
+    assert values.OneOf({"interimBooked": "booked"}, "other")(value) == found
 
 
 @pytest.mark.parametrize(
