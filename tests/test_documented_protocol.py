@@ -1,58 +1,57 @@
 """The concept pages agree with the protocol's tables of versions, webhooks, limits and errors."""
 
+import json
 import re
 from typing import get_args
 
 from chalicelib.openbanking.flows.payments import execution
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
-from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, PaymentReason
+from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, PaymentReason, UnifiedReason
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS
 from chalicelib.openbanking.protocol.v1_payment_messages import BULK_ITEMS
+from chalicelib.openbanking.protocol.v2_account_messages import Transaction
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS as PAYMENT_CALLS
 from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
+from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.entries import MOST_PROBLEMS, Problems, read_entries
+from chalicelib.openbanking.unified.history import LAST_PAGE, LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.render.openapi.own_calls import webhooks_of
 from tests.kit.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
 from tests.kit.documents import VERSIONS as VERSIONS_PAGE
 
-CALLS = [(call.method, call.path, webhooks_of(call)) for call in RELAYED] + [
+CALLS = [(call.method, call.path, webhooks_of(call)) for call in (*RELAYED, *UNIFIED_READS)] + [
     ("POST", call.path, webhooks_of(call)) for call in PAYMENT_CALLS
 ]
 NONE = "\N{EN DASH}"
-FIRST, SECOND = VERSIONS.values()
+_, SECOND = VERSIONS.values()
 
 
-def test_docs_list_the_differences_between_the_protocol_versions() -> None:
-    about = {subject: cells for subject, *cells in rows(VERSIONS_PAGE)}
-    calls = {call.path: webhooks_of(call) for call in RELAYED}
-    single = {number: version.payments["single"] for number, version in VERSIONS.items()}
+def test_docs_state_the_limits_of_unified_calls() -> None:
+    errors = {row[0]: row[2] for row in rows(section(VERSIONS_PAGE, "## Errors of unified calls"))}
 
-    assert [cell.split(", ") for cell in about["[Scopes](/docs/reference/tpp-api#scopes)"]] == [
-        [*FIRST.scopes],
-        [*SECOND.scopes],
-    ]
-    for path in ("account_payments", "account_payment", "account_transactions"):
-        assert [path in cell for cell in about["Account history"]] == [v in calls[f"/tpp/{path}"] for v in VERSIONS]
-    for version, subject, webhook in (
-        (1, "Next page", calls["/tpp/account_payments"][1]),
-        (2, "Next page", calls["/tpp/account_transactions"][2]),
-        (1, "Payment order", single[1]),
-        (2, "Payment order", single[2]),
-    ):
-        named_here = {word.strip("…") for word in re.findall("[a-z_]{6,}…?", about[subject][version - 1])}
-        members = {*webhook.request.model_fields, *webhook.answer.model_fields}
-        others = {"answer", "before"}
-        assert all(any(member.startswith(name) for member in members) for name in named_here - others), named_here
-    assert FIRST.schemes == tuple(name for name in SECOND.schemes if name != "SWIFT")
-    assert "SWIFT" in SECOND.schemes
+    assert errors.keys() >= set(get_args(UnifiedReason))
+    assert f"{MOST_EMPTY_PAGES} empty pages" in errors["pages_empty"]
+    assert f"after {LAST_PAGE}" in errors["pages_too_many"]
+    assert f"{LONGEST_PAGE_KEY:,} bytes" in errors["page_key_too_long"]
+    assert f"After {MOST_PROBLEMS} problems" in section(VERSIONS_PAGE, "## Problems")
+
+
+def test_docs_give_a_problem_like_that_of_an_unusable_entry() -> None:
+    text = section(VERSIONS_PAGE, "## Problems")
+    (example,) = re.findall(r"`(\{.+\})`", text)
+    problems = Problems()
+    read_entries(Transaction, "booked", [(3, {"transaction_amount": {"amount": True, "currency": "EUR"}})], problems)
+
+    assert [json.loads(example)] == problems.as_list()
 
 
 def test_docs_list_every_webhook_with_its_call_and_scope() -> None:
-    triggers = {row[0]: row[1:] for row in rows(section(BANK, "## Webhooks"))}
+    triggers = {name: row[1:] for row in rows(section(BANK, "## Webhooks")) for name in row[0].split(", ")}
 
     for method, path, webhooks in CALLS:
         found = [webhooks.get(version) for version in VERSIONS]
