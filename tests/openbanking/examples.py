@@ -80,6 +80,15 @@ ROWS = [
     Row(2, "/v2_funds_confirmations", "POST", "/tpp/funds_confirmations", "funds_confirmations"),
 ]
 BY_WEBHOOK = {row.webhook: row for row in ROWS}
+UNIFIED_SCOPES = {
+    "accounts:read": {1: ["account.list", "account.details"], 2: ["accounts"]},
+    "balances:read": {1: ["account.balance"], 2: ["accounts.balances"]},
+    "transactions:read": {1: ["account.payments"], 2: ["accounts.transactions"]},
+    "payments:write": {1: ["payment.init"], 2: ["payments.single"]},
+    "bulk_payments:write": {1: ["payment.init"], 2: ["payments.bulk"]},
+    "funds:read": {1: ["card_based.funds_confirmations"], 2: ["funds_confirmations"]},
+}
+"""The native scopes of each unified scope by version."""
 SCOPES = {version: sorted({row.scope for row in ROWS if row.version == version and row.scope}) for version in (1, 2)}
 
 _RECEIVER_1: Json = {

@@ -260,14 +260,24 @@ class Psu:
     causeway: Causeway
 
     def approve(self, version: int, **members: Any) -> Consented:
-        bank = self.causeway.banks[version]
+        """Approve a new authorization request at the bank."""
         url = self.causeway.tpp.authorize(version, **members)["redirect_url"]
-        answer = bank.call("/consent", bank.consent_body(url, scopes=members.get("scopes", bank.scopes)))
+        return self.approve_url(version, url)
+
+    def approve_url(self, version: int, url: str) -> Consented:
+        """Approve an authorization request at the bank, with the scopes in its URL."""
+        bank = self.causeway.banks[version]
+        answer = bank.call("/consent", bank.consent_body(url, scopes=scopes_in(url)))
         assert answer.status == 200, answer
         names = ("callback_url", "access_token", "valid_until")
         callback, token, until = (answer.body[bank.spell(name)] for name in names)
         query = {name: values[0] for name, values in parse_qs(urlsplit(callback).query).items()}
         return Consented(url, callback, query, token, until)
+
+
+def scopes_in(url: str) -> list[str]:
+    """Return the scopes in the URL of an authorization request."""
+    return parse_qs(urlsplit(url).query)["scope"][0].split()
 
 
 def always(answer: Any) -> Callable[[ReceivedRequest], Any]:

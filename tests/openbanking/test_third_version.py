@@ -20,6 +20,7 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.protocol import bank_calls, v2_version
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.unified_scopes import NATIVE_SCOPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
@@ -27,6 +28,8 @@ from tests.causeway import Answer, Causeway
 from tests.openbanking.kit import IBAN, Bank
 
 BIC = "GAMMFRP1"
+PAYMENTS = ("payments.single", "payments.bulk")
+"""The native scopes of the unified scope ``payments:write`` in version 3."""
 ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compte courant"}
 
 
@@ -144,6 +147,8 @@ def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdB
 
     known = set(app.app.routes)
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
+    row = {"accounts:read": ("accounts",), "payments:write": PAYMENTS}
+    monkeypatch.setitem(cast(dict[int, Any], NATIVE_SCOPES), THIRD.number, row)
     routes = Routes[OpenBankingContainer](__name__, bank_api.answer_failure, bank_api.refuse_unknown_action)
     bank_api.serve(routes, THIRD)
     app.app.register_blueprint(routes.bind(lambda: causeway.hub.openbanking))
@@ -322,3 +327,37 @@ def test_a_version_3_consent_status_uses_the_version_3_member_names(bank: ThirdB
     }
     assert (set(unknown), unknown["Status"]) == (set(known), "unknown")
     assert [entry["consent_id"] for entry in listed] == [consent_id]
+
+
+def test_unified_scopes_of_version_3_are_translated_by_its_row(bank: ThirdBank) -> None:
+    asked = bank.authorize("payments:write", "accounts:read")
+    told = bank.call("/init_authorization", {"RequestUrl": asked["redirect_url"]})
+    saved = bank.call(
+        "/consent", {"RequestUrl": asked["redirect_url"], "Scopes": [*PAYMENTS, "accounts"], "Ibans": [IBAN]}
+    )
+    code = parse_qs(urlsplit(saved.body["CallbackUrl"]).query)["code"][0]
+
+    tokens = bank.causeway.tpp.call("POST", "/tpp/token", {"authorization_code": code}).body
+
+    assert told.body["Scopes"] == [*PAYMENTS, "accounts"]
+    assert (tokens["scope"], tokens["unified_scopes"]) == (
+        "payments:write accounts:read",
+        ["accounts:read", "payments:write"],
+    )
+
+
+def test_a_unified_scope_without_a_translation_in_version_3_is_not_offered(bank: ThirdBank) -> None:
+    tpp = bank.causeway.tpp
+    query = {"response_type": "code", "client_id": tpp.client_id}
+
+    listed = tpp.call("GET", f"/tpp/banks/{BIC}").body
+    refused = tpp.call("POST", "/tpp/authorize", {"bic": BIC, "scopes": ["balances:read"]})
+    with_row, without = (
+        bank.causeway.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': name})}").text
+        for name in ("payments:write", "balances:read")
+    )
+
+    assert listed["unified_scopes"] == ["accounts:read", "payments:write"]
+    assert (refused.status, refused.body["additionalErrors"][0]["code"]) == (400, "AUTHORIZATION_SCOPE_NOT_CORRECT")
+    assert "Bank of version 3" in with_row
+    assert "Bank of version 3" not in without

@@ -29,7 +29,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ChosenBank,
     IntrospectionRequest,
 )
-from chalicelib.openbanking.protocol.versions import VERSIONS, services_of
+from chalicelib.openbanking.protocol.versions import scope_names, services_of
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import current_call
 
@@ -224,7 +224,7 @@ def describe_server(settings: Settings) -> ServerMetadata:
         "introspection_endpoint": f"{base}{ENDPOINTS['introspection_endpoint']}",
         "pushed_authorization_request_endpoint": f"{base}{ENDPOINTS['pushed_authorization_request_endpoint']}",
         "jwks_uri": f"{base}/.well-known/jwks.json",
-        "scopes_supported": _scope_names(),
+        "scopes_supported": scope_names(),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": ["authorization_code", "refresh_token"],
@@ -269,16 +269,12 @@ def describe_resource(settings: Settings) -> ResourceMetadata:
         "resource_documentation": f"{base}/docs",
         "authorization_servers": [base],
         "jwks_uri": f"{base}/.well-known/jwks.json",
-        "scopes_supported": _scope_names(),
+        "scopes_supported": scope_names(),
         "bearer_methods_supported": ["header"],
         "dpop_signing_alg_values_supported": [*SIGNING_ALGORITHMS],
         "dpop_bound_access_tokens_required": False,
         "tls_client_certificate_bound_access_tokens": settings.mtls_url is not None,
     }
-
-
-def _scope_names() -> list[str]:
-    return [name for version in VERSIONS.values() for name in version.scopes]
 
 
 @oauth_routes.get("/.well-known/jwks.json")

@@ -85,7 +85,7 @@ def scope(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 def describe_scopes(bank: Bank) -> ScopeAnswer:
     """Return the scopes that PSUs can grant at a bank."""
     scopes = [BankScope(scope=row.name, service=row.service, meaning=row.meaning) for row in bank.scopes]
-    return {"bic": bank.bic, "scopes": scopes}
+    return {"bic": bank.bic, "scopes": scopes, "unified_scopes": bank.unified_scopes}
 
 
 @tpp_routes.get("/tpp/banks")

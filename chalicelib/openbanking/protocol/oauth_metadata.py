@@ -7,7 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.openbanking.protocol.fields import WebAddress
-from chalicelib.openbanking.protocol.own_answers import ScopeName
+from chalicelib.openbanking.protocol.own_answers import AnyScopeName
 
 
 class ServerMetadata(TypedDict):
@@ -27,8 +27,8 @@ class ServerMetadata(TypedDict):
     """The URL to which authorization requests are pushed (RFC 9126). Example: ``"http://127.0.0.1:8000/oauth/par"``."""
     jwks_uri: WebAddress
     """The URL of the public keys. Example: ``"http://127.0.0.1:8000/.well-known/jwks.json"``."""
-    scopes_supported: list[ScopeName]
-    """The scopes of both protocol versions. Example: ``["accounts", "payments.single"]``."""
+    scopes_supported: list[AnyScopeName]
+    """The unified scopes, and the scopes of both versions. Example: ``["accounts:read", "accounts"]``."""
     response_types_supported: list[Literal["code"]]
     """The supported response types; the only value is ``code``."""
     response_modes_supported: list[Literal["query"]]
@@ -81,7 +81,7 @@ class ResourceMetadata(TypedDict):
     authorization_servers: list[WebAddress]
     """The issuers of tokens. Example: ``["http://127.0.0.1:8000"]``."""
     jwks_uri: WebAddress
-    scopes_supported: list[ScopeName]
+    scopes_supported: list[AnyScopeName]
     bearer_methods_supported: list[Literal["header"]]
     """The supported methods of sending an access token."""
     dpop_signing_alg_values_supported: list[str]

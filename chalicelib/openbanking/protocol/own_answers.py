@@ -28,13 +28,16 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     EndedBy,
     EventType,
 )
-from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
+from chalicelib.openbanking.protocol.versions import VERSIONS, scope_names
 
 Count = Annotated[int, Field(ge=0)]
 HttpStatus = Annotated[int, Field(ge=200, le=599)]
 ScopeName = Annotated[
     str, Field(json_schema_extra={"enum": [name for version in VERSIONS.values() for name in version.scopes]})
 ]
+UnifiedScopeName = Annotated[str, Field(json_schema_extra={"enum": list(UNIFIED_SCOPES)})]
+AnyScopeName = Annotated[str, Field(json_schema_extra={"enum": [*scope_names()]})]
 
 SchemeName = Annotated[
     str,
@@ -78,7 +81,13 @@ class TokenAnswer(TypedDict):
     refresh_token: AN[512]
     """The latest refresh token, which is exchanged for a new pair of tokens. Example: ``REFRESH_TOKEN``."""
     scope: str
-    """The scopes, separated by spaces. Example: ``"accounts accounts.balances"``."""
+    """The scopes as the authorization request named them, separated by spaces.
+    Example: ``"accounts accounts.balances"``.
+    """
+    unified_scopes: list[UnifiedScopeName]
+    """The unified scopes that the consent includes entirely, also if the request named native scopes; may be empty.
+    Example: ``["accounts:read", "balances:read"]``.
+    """
     consent_id: str
     """The consent's identifier. Example: ``"5f8d0c1e9b7a463f2d1c0b"``."""
     valid_until: Timestamp
@@ -140,6 +149,8 @@ class ScopeAnswer(TypedDict):
     """The bank's BIC; a BIC of 8 characters denotes the head office. Example: ``"DEMODEF1"``."""
     scopes: list[BankScope]
     """The scopes."""
+    unified_scopes: list[UnifiedScopeName]
+    """The unified scopes that the bank provides entirely; may be empty. Example: ``["accounts:read"]``."""
 
 
 class BankEntry(TypedDict):
@@ -153,7 +164,9 @@ class BankEntry(TypedDict):
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
     """The protocol version of the bank. Example: ``2``."""
     scopes: list[ScopeName]
-    """The scopes that the bank provides, in the order of its protocol version. Example: ``["accounts"]``."""
+    """The scopes that it provides, in the order of its version. Example: ``["accounts"]``."""
+    unified_scopes: list[UnifiedScopeName]
+    """The unified scopes that the bank provides entirely; may be empty. Example: ``["accounts:read"]``."""
     payment_schemes: list[SchemeName]
     """The payment schemes that the bank offers. Example: ``["SCT", "SCTI"]``."""
     history_days: Annotated[int, Field(ge=1, le=3650)] | None
@@ -208,6 +221,7 @@ class ConsentAnswer(TypedDict):
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     scopes: list[ScopeName]
     """The scopes that the PSU is asked to approve."""
+    unified_scopes: list[UnifiedScopeName]
     bic: AN[11]
     ibans: list[str]
     """The approved accounts' IBANs as supplied by the bank; may be empty. Example: ``["DE61100999000004711001"]``."""
@@ -229,6 +243,7 @@ class ConsentEntry(TypedDict):
     consent_type: ConsentType
     scopes: list[ScopeName]
     """The scopes that the PSU approved."""
+    unified_scopes: list[UnifiedScopeName]
     created_at: Timestamp
     """The time at which the PSU gave the consent. Example: ``"2026-11-21T09:30:00+00:00"``."""
     valid_until: Timestamp

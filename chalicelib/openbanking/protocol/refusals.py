@@ -238,6 +238,8 @@ REDIRECT_URI_FOREIGN = _request("redirect_uri must equal one of the client's Cal
 SCOPES_EMPTY = _scopes("scopes must not be empty")
 """scopes is empty, contains a duplicate, or contains a scope that the bank does not provide."""
 SCOPES_REPEATED = _scopes("scopes must not contain duplicates")
+SCOPES_MIXED = _scopes("scopes must be either all unified or all native")
+"""scopes contains unified and native scopes."""
 SCOPES_NOT_PROVIDED = _scopes("this bank does not provide all of the scopes: see GET /tpp/scope")
 SCOPES_OF_NO_VERSION = _scopes("no version of the bank protocol has all of the scopes")
 """The request names no bank, and no version of the bank protocol has all of the requested scopes."""

@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
 from chalicelib.openbanking.protocol.fields import AN, Bic, Uuid, Whole
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME
-from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.versions import VERSIONS, scope_names
 
 ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
@@ -49,7 +49,9 @@ class AuthorizationParameters(Message):
     bic: Bic | None = None
     """The bank's BIC; without it, the PSU chooses the bank. Example: ``"DEMODEF1"``."""
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
-    """The scopes that the PSU is asked to approve. Example: ``["accounts"]``."""
+    """The scopes that the PSU is asked to approve: either unified scopes or scopes of the bank's version.
+    Example: ``["accounts"]``.
+    """
     redirect_uri: AN[2048] | None = None
     """The URL to which the PSU returns; it must equal one of the client's Callback URLs, character for character.
     Example if sent: ``"https://tpp.example.com/callback"``.
@@ -216,7 +218,7 @@ def _one_of(
 
 
 def _scope_names() -> frozenset[str]:
-    return frozenset(name for version in VERSIONS.values() for name in version.scopes)
+    return frozenset(scope_names())
 
 
 def _scheme_names() -> frozenset[str]:
@@ -251,8 +253,8 @@ class BanksQuery(BankSearchQuery):
 
     limit: Whole[100] = 20
     """The maximum number of banks per page. Example: ``20``."""
-    scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
-    """A scope that the banks to return provide. Example if sent: ``"accounts"``."""
+    scope: Annotated[str, _one_of(_scope_names, 64, "A unified scope, or a scope of any version")] | None = None
+    """Only banks that provide this scope. Example if sent: ``"accounts"``."""
     scheme: Annotated[str, _SCHEME_RULE] | None = None
     """A payment scheme that the banks to return offer. Example if sent: ``"SCTI"``."""
 

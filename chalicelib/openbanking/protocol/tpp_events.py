@@ -10,7 +10,7 @@ from typing import NotRequired, TypedDict
 
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Timestamp
-from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
+from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, UnifiedScopeName
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EXPIRING_SECONDS = 7 * 24 * 3600
@@ -28,6 +28,10 @@ class ConsentAuthorised(TypedDict):
     """The ``state`` of the authorization request. Example: ``"lVZ1uF2wC8mJr0d6oKxq3A"``."""
     scopes: list[ScopeName]
     """The scopes that the PSU approved. Example: ``["accounts"]``."""
+    unified_scopes: NotRequired[list[UnifiedScopeName]]
+    """The unified scopes that the consent includes entirely; may be empty. Absent from events that were recorded before
+    unified scopes existed. Example: ``["accounts:read"]``.
+    """
     consent_type: ConsentType
     """Whether the consent is reusable; ``one_time`` is allowed with payment scopes only."""
     valid_until: Timestamp

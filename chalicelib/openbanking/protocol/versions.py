@@ -7,16 +7,27 @@ from collections.abc import Iterable, Mapping
 from chalicelib.openbanking.protocol import v1_version, v2_version
 from chalicelib.openbanking.protocol.errors import version_2_error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
-from chalicelib.openbanking.protocol.scopes import Service
+from chalicelib.openbanking.protocol.scopes import Scope, Service
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Errors, Version
 
 VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1_version.VERSION, v2_version.VERSION)}
 """The versions by number, oldest first."""
 
 
+def scope_tables() -> list[Mapping[str, Scope]]:
+    """The tables of scopes: the unified scopes and those of each version. A request names scopes of one table."""
+    return [UNIFIED_SCOPES, *(version.scopes for version in VERSIONS.values())]
+
+
+def scope_names() -> list[str]:
+    """The names of all scopes, the unified scopes first."""
+    return list(dict.fromkeys(name for table in scope_tables() for name in table))
+
+
 def services_of(scopes: Iterable[str]) -> set[Service]:
-    """Return the PSD2 services of scopes from any protocol version. Unknown scopes are ignored."""
-    return {version.scopes[name].service for name in scopes for version in VERSIONS.values() if name in version.scopes}
+    """The PSD2 services of unified scopes and of scopes of any version; unknown scopes have none."""
+    return {table[name].service for name in scopes for table in scope_tables() if name in table}
 
 
 def version_below(route: str) -> Version | None:

@@ -25,6 +25,7 @@ from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credentia
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Key
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.unified_scopes import to_native
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import Bank
@@ -46,6 +47,8 @@ Status = Literal["open", "approved", "cancelled"]
 class NewAuthorizationRequest:
     """A TPP's validated request. ``bic`` and ``api_version`` are ``None`` until the user has chosen a bank.
 
+    ``scopes`` are native scopes from then on. ``requested_scopes`` are the unified scopes that the request named; they
+    are empty if it named native scopes.
     ``chooses_bank`` is true if the user may choose the bank. ``returns_state`` is false if the state was generated for
     the bank only. ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the
     client pushed the request (RFC 9126). ``names_redirect_uri`` is true if its code must be redeemed with
@@ -65,17 +68,24 @@ class NewAuthorizationRequest:
     pushed: bool = False
     chooses_bank: bool = False
     names_redirect_uri: bool = False
+    requested_scopes: Sequence[str] = ()
 
     @classmethod
     def from_item(cls, item: Item) -> NewAuthorizationRequest:
         """Restore a request that was pushed."""
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         defaults = {name: item.get(name, False) for name in ("chooses_bank", "names_redirect_uri")}
-        return cls(**members | {"scopes": tuple(item["scopes"])} | defaults)
+        return cls(**members | _scopes_of(item) | defaults)
 
     def at(self, bank: Bank) -> NewAuthorizationRequest:
-        """Return the request with the bank that the user has chosen."""
-        return replace(self, bic=bank.bic, api_version=bank.api_version)
+        """Return the request at a bank, with the native scopes of the bank's version."""
+        scopes = to_native(self.named_scopes, bank.api_version)
+        return replace(self, bic=bank.bic, api_version=bank.api_version, scopes=scopes)
+
+    @property
+    def named_scopes(self) -> Sequence[str]:
+        """The scopes as the request named them."""
+        return self.requested_scopes or self.scopes
 
     @property
     def key(self) -> Key:
@@ -84,7 +94,8 @@ class NewAuthorizationRequest:
 
     def as_item(self) -> Item:
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return members | {"scopes": list(self.scopes)}
+        requested = members.pop("requested_scopes")
+        return members | {"scopes": list(self.scopes)} | ({"requested_scopes": list(requested)} if requested else {})
 
     def query_parameters(self) -> dict[str, str]:
         """The query parameters for the bank's authorization URL (RFC 6749 §4.1.1, RFC 7636)."""
@@ -103,7 +114,9 @@ class NewAuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A stored authorization request. ``error`` and ``error_description`` are set on cancellation.
+    """A stored authorization request, with the members of ``NewAuthorizationRequest``.
+
+    ``error`` and ``error_description`` are set on cancellation.
 
     ``replaced`` lists the requests that this request replaced, oldest first, with the ``cancel_digest`` and
     ``api_version`` of each.
@@ -123,6 +136,7 @@ class AuthorizationRequest:
     pushed: bool
     chooses_bank: bool
     names_redirect_uri: bool
+    requested_scopes: tuple[str, ...]
     request_url: str
     status: Status
     valid_until: int
@@ -137,8 +151,12 @@ class AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         defaults = {"returns_state": item.get("returns_state", True)}
         defaults |= {name: item.get(name, False) for name in ("pushed", "chooses_bank", "names_redirect_uri")}
-        lists = {"scopes": tuple(item["scopes"]), "replaced": tuple(item.get("replaced", ()))}
-        return cls(**members | defaults | lists)
+        return cls(**members | defaults | _scopes_of(item) | {"replaced": tuple(item.get("replaced", ()))})
+
+    @property
+    def named_scopes(self) -> tuple[str, ...]:
+        """The scopes as the request named them."""
+        return self.requested_scopes or self.scopes
 
     @property
     def version(self) -> Version:
@@ -164,22 +182,34 @@ class AuthorizationRequest:
         return self.status == "open" and now < self.valid_until
 
     def is_of(self, new: NewAuthorizationRequest) -> bool:
-        """Whether this request was created from ``new``. Requests of earlier releases lack ``names_redirect_uri``."""
-        compared = new.__dataclass_fields__.keys() - {"names_redirect_uri"}
-        return all(getattr(self, name) == getattr(new, name) for name in compared)
+        """Whether this request was created from ``new``. Requests of earlier releases lack ``names_redirect_uri``.
+
+        Native scopes are compared as the request named them, because the translation of unified scopes depends on the
+        version of the bank.
+        """
+        compared = new.__dataclass_fields__.keys() - {"names_redirect_uri", "scopes", "requested_scopes", "api_version"}
+        return self.named_scopes == new.named_scopes and all(
+            getattr(self, name) == getattr(new, name) for name in compared
+        )
 
     def repeats(self, new: NewAuthorizationRequest, authorization_url: str) -> bool:
         """Whether ``new`` is the same request at the same bank."""
         wanted = with_query(authorization_url, new.query_parameters())
-        return (self.bic, self.dpop_jkt) == (new.bic, new.dpop_jkt) and self.has_request_url(wanted)
+        mine, others = ((each.bic, each.dpop_jkt, each.named_scopes) for each in (self, new))
+        return mine == others and self.has_request_url(wanted)
 
     def can_be_replaced_by(self, new: NewAuthorizationRequest) -> bool:
-        """Whether ``new`` is the same request at another bank, and was made by a user who may choose the bank."""
-        return self.chooses_bank and self.is_of(replace(new, bic=self.bic, api_version=self.api_version))
+        """Whether ``new`` is the same request at another bank, which its user chose."""
+        return self.chooses_bank and self.is_of(replace(new, bic=self.bic))
 
     def has_request_url(self, url: str) -> bool:
         """Whether ``url`` is this request's URL. The escaping and order of its query parameters are ignored."""
         return _canonical(url) == _canonical(self.request_url)
+
+
+def _scopes_of(item: Item) -> dict[str, tuple[str, ...]]:
+    """Return the scopes of an item. Items of earlier releases lack ``requested_scopes``."""
+    return {name: tuple(item.get(name, ())) for name in ("scopes", "requested_scopes")}
 
 
 def authorization_key(authorization_id: str) -> tuple[str, Item]:

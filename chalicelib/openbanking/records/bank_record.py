@@ -18,6 +18,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.fields import Bic
 from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.unified_scopes import to_native, to_unified
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
@@ -118,6 +119,15 @@ class Bank:
     def scopes(self) -> list[Scope]:
         """The scopes that the bank supports, in the specification's order."""
         return [scope for name, scope in self.version.scopes.items() if name in self.scope_names]
+
+    @property
+    def unified_scopes(self) -> list[str]:
+        """The unified scopes that the bank provides entirely."""
+        return to_unified(self.scope_names, self.api_version)
+
+    def provides(self, scopes: Iterable[str]) -> bool:
+        """Whether the bank provides all of the scopes, native or unified."""
+        return set(to_native(scopes, self.api_version)) <= set(self.scope_names)
 
     @cached_property
     def verification_keys(self) -> list[RSAPublicKey]:

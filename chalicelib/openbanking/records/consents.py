@@ -32,9 +32,11 @@ from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
+from chalicelib.openbanking.protocol.unified_scopes import to_unified
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest
+from chalicelib.openbanking.records.grants import Grant, TokenPair
 
 TABLE = "consents"
 ACCESS_LIFETIME = 3600
@@ -50,7 +52,9 @@ class Consent:
     """A PSU's consent. Times are in Unix seconds.
 
     ``accounts`` may contain ``ibans``, ``account_ids`` and ``account_numbers``. ``last_used_on`` is a UTC day,
-    ``YYYY-MM-DD``. ``ended_at`` and ``ended_by`` are the time and the party of a revocation.
+    ``YYYY-MM-DD``. ``ended_at`` and ``ended_by`` are the time and the party of a revocation. ``requested_scopes`` are
+    the unified scopes that the authorization request named; they are empty if it named native scopes, and in consents
+    that were saved before unified scopes existed.
     """
 
     consent_id: str
@@ -68,16 +72,28 @@ class Consent:
     last_used_on: str | None = None
     ended_at: int | None = None
     ended_by: EndedBy | None = None
+    requested_scopes: tuple[str, ...] = ()
 
     @classmethod
     def from_item(cls, item: Item) -> Consent:
         members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
-        return cls(**members | {"scopes": tuple(item["scopes"])})
+        lists = {name: tuple(item.get(name, ())) for name in ("scopes", "requested_scopes")}
+        return cls(**members | lists)
 
     @cached_property
     def version(self) -> Version:
         """The bank's protocol version at the time of the consent. The version of a consent never changes."""
         return VERSIONS[self.api_version]
+
+    @property
+    def named_scopes(self) -> tuple[str, ...]:
+        """The scopes as the authorization request named them."""
+        return self.requested_scopes or self.scopes
+
+    @property
+    def unified_scopes(self) -> list[str]:
+        """The unified scopes that the consent includes entirely."""
+        return to_unified(self.scopes, self.api_version)
 
     @property
     def services(self) -> set[Service]:
@@ -106,43 +122,6 @@ class Consent:
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
     """Return a consent's status, or ``expired`` if an authorised consent has expired."""
     return "expired" if status == "authorised" and now >= valid_until else status
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """The state of a consent's credentials: the code, the refresh tokens and the latest token pair.
-
-    ``dpop_jkt`` is the key to which the code is bound (RFC 9449 §10). ``cnf`` is the key of the latest pair.
-    ``names_redirect_uri`` is set if the code must be redeemed with ``redirect_uri`` (RFC 6749 §4.1.3).
-    """
-
-    consent_id: str
-    redirect_uri: str
-    names_redirect_uri: bool | None
-    code_challenge: str | None
-    dpop_jkt: str | None
-    cnf: Confirmation | None
-    code_digest: str
-    code_valid_until: int
-    code_redeemed_at: int | None
-    refresh_id: str | None
-    previous_refresh_id: str | None
-    rotated_at: int | None
-    pair_sealed: bytes | None
-
-    @classmethod
-    def from_item(cls, item: Item) -> Grant:
-        members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members)
-
-
-@dataclass(frozen=True, slots=True)
-class TokenPair:
-    """An access token, its expiry (Unix seconds), and its refresh token."""
-
-    access_token: str
-    access_valid_until: int
-    refresh_token: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +192,7 @@ class Consents:
             "bank_token_digest": bank_token_digest,
             "bank_token_sealed": self._vault.seal(bank_token, _context(consent_id, "bank_token")),
             **_first_notice(consent_id, now, now + days * 24 * 3600),
+            **({"requested_scopes": list(requested)} if (requested := authorization.requested_scopes) else {}),
         }
         grant = {
             "consent_id": consent_id,

@@ -9,6 +9,7 @@ from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERS
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import Status, Statuses
 from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.unified_scopes import NATIVE_SCOPES, UNIFIED_SCOPES
 from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
@@ -18,7 +19,12 @@ A JSON number keeps its digits only if the parser keeps them: one that uses bina
 `JSON.parse`, reads `9733.70` as 9733.7, and changes whole numbers above 2^53 (9007199254740992). Read numbers as
 decimal text, or with a lossless parser.
 """
-"""The section about the precision of JSON numbers in the introduction of every document."""
+"""The precision of JSON numbers, for the introduction of every document."""
+_UNIFIED = """\
+A unified scope stands for native scopes of the bank's version. A request names either unified or native scopes. Banks
+receive native scopes only. In responses, the `scope` of tokens repeats the names of the request, `scopes` is native,
+and `unified_scopes` lists the unified scopes that are granted, or offered, entirely.
+"""
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -34,6 +40,19 @@ def scopes(*versions: Version) -> str:
         for scope in version.scopes.values()
     ]
     return section("Scopes", table(("Version", "Scope", "Service", "Meaning", "Used by"), rows))
+
+
+def unified_scopes(*versions: Version) -> str:
+    rows = [
+        (f"`{scope.name}`", scope.service, scope.meaning, *(_translations(scope, version) for version in versions))
+        for scope in UNIFIED_SCOPES.values()
+    ]
+    heading = ("Scope", "Service", "Meaning", *(f"Version {version}" for version in versions))
+    return section("Unified scopes", f"{_UNIFIED}\n{table(heading, rows)}")
+
+
+def _translations(scope: Scope, version: Version) -> str:
+    return " ".join(f"`{name}`" for name in NATIVE_SCOPES[version.number].get(scope.name, ()))
 
 
 def _calls_using(version: Version, scope: Scope) -> Iterator[str]:

@@ -215,7 +215,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         tpp_api.describe_scopes,
         query=ScopeQuery,
         title="List the scopes of a bank",
-        text="The scopes that the bank provides, in the order of its protocol version.",
+        text="The scopes that the bank provides, in the order of its protocol version, and the unified scopes.",
         refusals=(*CLIENT, *QUERY, "bank_unknown"),
     ),
     OwnCall(

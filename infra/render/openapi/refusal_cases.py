@@ -221,6 +221,7 @@ CASES = _by_name(
     # authorization
     Case("scopes_missing", "scopes is missing", _body(AuthorizeRequest, {"bic": "DEMODEF1"})),
     _case("scopes_wrong", refusals.SCOPES_EMPTY),
+    _case("scopes_mixed", refusals.SCOPES_MIXED),
     _case("scopes_of_no_version", refusals.SCOPES_OF_NO_VERSION),
     _case("response_type", refusals.RESPONSE_TYPE_WRONG, oauth_error="unsupported_response_type"),
     _case(
@@ -323,5 +324,5 @@ CLIENT = (*NAMED, *LIMIT)
 PROOF = ("proof_wrong", "nonce_needed")
 PROOF_FOR_TOKEN = ("proof_wrong_for_token", "nonce_needed_for_token")
 CONSENT = (*NAMED, "bearer_missing", "bearer_invalid", *PROOF, *LIMIT, "bearer_spent")
-REQUEST = ("redirect_uri_foreign", "scopes_wrong", "challenge_missing")
+REQUEST = ("redirect_uri_foreign", "scopes_wrong", "scopes_mixed", "challenge_missing")
 TOKEN_CLIENT = (*NAMED, *BODY, "not_a_form")

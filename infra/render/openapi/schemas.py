@@ -9,7 +9,7 @@ from chalicelib.foundation.fields.field_types import OpenMessage
 from chalicelib.foundation.fields.number_rules import OR_A_NUMBER
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
-from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.versions import VERSIONS, scope_names
 from infra.render.openapi.member_docs import sentence
 from infra.render.openapi.models import (
     Model,
@@ -47,8 +47,6 @@ _NUMBERS: Mapping[str, list[Any]] = {
     "PaymentsStatusV2": [*CODES.meanings, *NUMBERS.meanings, *map(str, NUMBERS.meanings)],
 }
 
-_EVERY_SCOPE = [name for version in VERSIONS.values() for name in version.scopes]
-
 
 def _any_of(*groups: tuple[str, ...]) -> dict[str, Any]:
     return {"anyOf": [{"required": list(group)} for group in groups]}
@@ -72,7 +70,7 @@ _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
 
 _SHA_256: Mapping[str, Any] = {"minLength": 43, "maxLength": 43, "pattern": "^[A-Za-z0-9_-]{43}$"}
 _RULES_OF_MEMBERS: Mapping[str, Mapping[str, Any]] = {
-    "tpp_calls.AuthorizeRequest.scopes": _scopes(_EVERY_SCOPE),
+    "tpp_calls.AuthorizeRequest.scopes": _scopes(scope_names()),
     "tpp_calls.AuthorizeRequest.code_challenge": _SHA_256,
     "tpp_calls.AuthorizeRequest.dpop_jkt": _SHA_256,
     "document_models.FrontDoorQuery.dpop_jkt": _SHA_256,

@@ -182,6 +182,7 @@ def build() -> Json:
     paths |= {call.path: {"post": made.payment(call)} for call in PAYMENTS}
     paths |= {STATUS_PATH: {"get": made.payment_status()}}
     tables = [
+        introduction.unified_scopes(*VERSIONS.values()),
         introduction.scopes(*VERSIONS.values()),
         introduction.schemes(*VERSIONS.values()),
         introduction.statuses(*VERSIONS.values()),

@@ -83,6 +83,7 @@ def test_a_saved_consent_sends_an_event_with_its_scopes(listening: Causeway, ver
                 "bic": BICS[version],
                 "state": "of-the-tpp",
                 "scopes": scopes,
+                "unified_scopes": ["payments:write", "bulk_payments:write"],
                 "consent_type": consent_type,
                 "valid_until": consented.valid_until,
             },

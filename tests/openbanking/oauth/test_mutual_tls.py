@@ -206,6 +206,18 @@ def test_a_client_that_uses_private_key_jwt_can_have_certificate_bound_tokens(
         (2, ["accounts"], "PSP_AI"),
         (2, ["payments.single"], "PSP_PI"),
         (2, ["funds_confirmations"], "PSP_IC"),
+        *(
+            (version, [name], role)
+            for version in (1, 2)
+            for name, role in (
+                ("accounts:read", "PSP_AI"),
+                ("balances:read", "PSP_AI"),
+                ("transactions:read", "PSP_AI"),
+                ("payments:write", "PSP_PI"),
+                ("bulk_payments:write", "PSP_PI"),
+                ("funds:read", "PSP_IC"),
+            )
+        ),
     ],
 )
 def test_scopes_require_the_matching_psd2_role_in_the_certificate(
@@ -219,6 +231,18 @@ def test_scopes_require_the_matching_psd2_role_in_the_certificate(
     for certificate in (issue(authority, others), None):
         assert is_refused(mutual.tpp.call("POST", "/tpp/authorize", request, certificate=certificate))
         assert is_refused(mutual.tpp.call("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
+
+
+def test_unified_scopes_without_a_bank_require_the_psd2_roles_of_all_of_them(
+    mutual: Causeway, authority: Authority
+) -> None:
+    identified(mutual)
+    form = {"response_type": "code", "scope": "accounts:read payments:write"}
+
+    accounts_only, both = issue(authority, ["PSP_AI"]), issue(authority, ["PSP_AI", "PSP_PI"])
+
+    assert is_refused(mutual.tpp.call("POST", "/oauth/par", form=form, certificate=accounts_only))
+    assert mutual.tpp.call("POST", "/oauth/par", form=form, certificate=both).status == 201
 
 
 def test_every_call_of_a_psd2_client_requires_its_certificate(mutual: Causeway, authority: Authority) -> None:

@@ -11,7 +11,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.bank.directory import is_found
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery
-from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.versions import scope_tables
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest, with_query
 from chalicelib.openbanking.records.bank_logos import logo_path
 from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
@@ -89,12 +89,12 @@ def offer_banks(
         public_url: the service's address.
     """
     search = BankSearch.read(query)
-    offering = [bank for bank in banks.directory() if set(new.scopes) <= set(bank.scope_names)]
+    offering = [bank for bank in banks.directory() if bank.provides(new.named_scopes)]
     found = sort_by_name(bank for bank in offering if _matches(bank, search))
     down = open_downtimes.bics()
     return BankChoice(
         client_title=client.title,
-        scopes=_scopes(new.scopes),
+        scopes=_scopes(new.named_scopes),
         is_one_time=new.consent_type == "one_time",
         parameters=parameters,
         cancel_url=_cancel_url(new, public_url),
@@ -120,6 +120,6 @@ def _offered(bank: Bank, *, is_reachable: bool) -> OfferedBank:
 
 
 def _scopes(names: Sequence[str]) -> list[Scope]:
-    """Return the requested scopes, in the order of the first protocol version that has all of them."""
-    version = next(version for version in VERSIONS.values() if set(names) <= set(version.scopes))
-    return [scope for name, scope in version.scopes.items() if name in names]
+    """Return the requested scopes, in the order of the first table that has all of them."""
+    table = next(table for table in scope_tables() if set(names) <= set(table))
+    return [scope for name, scope in table.items() if name in names]

@@ -56,6 +56,7 @@ def _entry(bank: Bank, public_url: str, average: int | None, *, is_reachable: bo
         "country": bank.country,
         "api_version": bank.api_version,
         "scopes": [scope.name for scope in bank.scopes],
+        "unified_scopes": bank.unified_scopes,
         "payment_schemes": list(bank.schemes),
         "history_days": bank.history_days,
         "unsigned_amounts": bank.unsigned_amounts,
@@ -84,6 +85,6 @@ def is_found(bank: Bank, query: BankSearchQuery) -> bool:
 def _matches(bank: Bank, query: BanksQuery) -> bool:
     return (
         is_found(bank, query)
-        and (query.scope is None or query.scope in bank.scope_names)
+        and (query.scope is None or bank.provides([query.scope]))
         and (query.scheme is None or query.scheme in bank.schemes)
     )

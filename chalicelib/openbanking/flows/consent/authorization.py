@@ -27,8 +27,9 @@ from chalicelib.openbanking.protocol.oauth_security import CODE_SECONDS
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
 from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES, is_mixture
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.protocol.versions import VERSIONS, services_of
+from chalicelib.openbanking.protocol.versions import scope_tables, services_of
 from chalicelib.openbanking.records.authorization_requests import (
     LIFETIME,
     AuthorizationRequest,
@@ -91,10 +92,10 @@ def validate_request(
         current_call.record_concern(bank.bic, "authorization")
     _check_channel(client, request, channel)
     _check_request(client, bank, request, is_sandbox=is_sandbox)
-    return NewAuthorizationRequest(
+    new = NewAuthorizationRequest(
         client_id=client.client_id,
-        bic=bank.bic if bank else None,
-        api_version=bank.api_version if bank else None,
+        bic=None,
+        api_version=None,
         scopes=tuple(request.scopes),
         redirect_uri=request.redirect_uri or client.callback_url,
         consent_type=request.consent_type,
@@ -105,7 +106,9 @@ def validate_request(
         pushed=channel == "pushed",
         chooses_bank=bank is None,
         names_redirect_uri=request.redirect_uri is not None and channel != "client",
+        requested_scopes=tuple(name for name in request.scopes if name in UNIFIED_SCOPES),
     )
+    return new.at(bank) if bank else new
 
 
 def check_state(new: NewAuthorizationRequest, *, store: Store, clock: Clock) -> None:
@@ -119,9 +122,7 @@ def choose_bank(banks: Banks, new: NewAuthorizationRequest, bic: str) -> NewAuth
     """Return the request with the bank that the user has chosen. Raises: Refusal."""
     bank = _require_bank(banks, bic)
     current_call.record_concern(bank.bic, "authorization")
-    if set(new.scopes) - set(bank.scope_names):
-        raise refusals.SCOPES_NOT_PROVIDED()
-    return new.at(bank)
+    return _at_bank(new, bank)
 
 
 def open_request(
@@ -139,9 +140,11 @@ def open_request(
     open request, and the choice of another bank replaces it.
 
     Raises:
-        Refusal: the bank is missing, the state was used before, or the duplicated request has ended.
+        Refusal: the bank is missing or no longer provides the scopes, the state was used before, or the duplicated
+            request has ended.
     """
     bank = _require_bank(banks, new.bic or "")
+    new = _at_bank(new, bank)
 
     def decide(facts: Facts) -> Outcome[AuthorizationRequest]:
         before = facts.find(AuthorizationRequest, new.key)
@@ -299,6 +302,7 @@ def _describe_authorised(authorization: AuthorizationRequest, consent: Consent) 
         "bic": consent.bic,
         "state": authorization.returned_state.get("state", ""),
         "scopes": list(consent.scopes),
+        "unified_scopes": consent.unified_scopes,
         "consent_type": consent.consent_type,
         "valid_until": timestamp(consent.valid_until),
     }
@@ -309,6 +313,13 @@ def _require_bank(banks: Banks, bic: str) -> Bank:
     if bank is None:
         raise refusals.BANK_UNKNOWN()
     return bank
+
+
+def _at_bank(new: NewAuthorizationRequest, bank: Bank) -> NewAuthorizationRequest:
+    """Return a request at its bank, whose version or scopes may have changed since it was checked. Raises: Refusal."""
+    if not bank.provides(new.named_scopes):
+        raise refusals.SCOPES_NOT_PROVIDED()
+    return new.at(bank)
 
 
 def _check_replaceable(before: AuthorizationRequest, new: NewAuthorizationRequest, now: int) -> None:
@@ -340,9 +351,11 @@ def _check_request(client: Client, bank: Bank | None, request: AuthorizationPara
         raise refusals.SCOPES_EMPTY()
     if len(set(request.scopes)) != len(request.scopes):
         raise refusals.SCOPES_REPEATED()
-    if bank is not None and set(request.scopes) - set(bank.scope_names):
+    if is_mixture(request.scopes):
+        raise refusals.SCOPES_MIXED()
+    if bank is not None and not bank.provides(request.scopes):
         raise refusals.SCOPES_NOT_PROVIDED()
-    if all(set(request.scopes) - set(version.scopes) for version in VERSIONS.values()):
+    if all(set(request.scopes) - set(table) for table in scope_tables()):
         raise refusals.SCOPES_OF_NO_VERSION()
     if request.consent_type == "one_time" and services_of(request.scopes) != {"PISP"}:
         raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()

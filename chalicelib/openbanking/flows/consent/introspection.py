@@ -9,7 +9,8 @@ from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_request import TppCredentials
 from chalicelib.openbanking.protocol.oauth_security import token_type
 from chalicelib.openbanking.protocol.own_answers import IntrospectionAnswer
-from chalicelib.openbanking.records.consents import Consent, Grant, consent_key, grant_key, token_key
+from chalicelib.openbanking.records.consents import Consent, consent_key, grant_key, token_key
+from chalicelib.openbanking.records.grants import Grant
 
 
 def introspect(
@@ -54,7 +55,7 @@ def _describe_access(consent: Consent, item: Item, public_url: str) -> Introspec
 def _describe(consent: Consent, expires_at: int, public_url: str) -> IntrospectionAnswer:
     return {
         "active": True,
-        "scope": " ".join(consent.scopes),
+        "scope": " ".join(consent.named_scopes),
         "client_id": consent.client_id,
         "exp": expires_at,
         "iss": public_url,

@@ -92,6 +92,7 @@ def _describe_entry(consent: Consent, now: int) -> ConsentEntry:
         "status": consent.state(now),
         "consent_type": consent.consent_type,
         "scopes": list(consent.scopes),
+        "unified_scopes": consent.unified_scopes,
         "created_at": timestamp(consent.created_at),
         "valid_until": timestamp(consent.valid_until),
         "last_used_on": consent.last_used_on,

@@ -33,16 +33,8 @@ from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked
 from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client, client_key
-from chalicelib.openbanking.records.consents import (
-    Consent,
-    Consents,
-    Grant,
-    IssuedTokens,
-    TokenPair,
-    consent_key,
-    grant_key,
-    token_key,
-)
+from chalicelib.openbanking.records.consents import Consent, Consents, IssuedTokens, consent_key, grant_key, token_key
+from chalicelib.openbanking.records.grants import Grant, TokenPair
 from chalicelib.statistics import current_call
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -307,7 +299,8 @@ def _describe_tokens(consent: Consent, pair: TokenPair, confirmation: Confirmati
         "token_type": token_type(confirmation),
         "expires_in": max(0, pair.access_valid_until - now),
         "refresh_token": pair.refresh_token,
-        "scope": " ".join(consent.scopes),
+        "scope": " ".join(consent.named_scopes),
+        "unified_scopes": consent.unified_scopes,
         "consent_id": consent.consent_id,
         "valid_until": timestamp(consent.valid_until),
     }
@@ -324,6 +317,7 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
         "status": consent.status,
         "consent_type": consent.consent_type,
         "scopes": list(consent.scopes),
+        "unified_scopes": consent.unified_scopes,
         "bic": consent.bic,
         "ibans": consent.accounts.get("ibans", []),
         "account_ids": consent.accounts.get("account_ids", []),

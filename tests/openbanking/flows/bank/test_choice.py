@@ -89,7 +89,42 @@ def test_the_bank_page_shows_the_client_the_scopes_and_the_banks_that_offer_the_
     assert stored(causeway) == []
 
 
-def test_the_chosen_bank_receives_the_parameters_of_the_authorization_request(causeway: Causeway) -> None:
+@pytest.mark.parametrize(
+    ("scope", "meanings", "banks"),
+    [
+        ("accounts:read", "account list and details", {BIC[1], BIC[2], OTHER}),
+        (
+            "payments:write accounts:read",
+            "account list and details, single payment initiation",
+            {BIC[1], BIC[2], OTHER},
+        ),
+        ("bulk_payments:write", "bulk payment initiation", {BIC[1], BIC[2]}),
+        ("balances:read accounts:read", "account list and details, balances", {BIC[1], BIC[2]}),
+    ],
+)
+def test_bank_page_for_unified_scopes_shows_the_banks_of_all_versions_that_offer_them(
+    causeway: Causeway, other: str, scope: str, meanings: str, banks: set[str]
+) -> None:
+    causeway.hub.openbanking.banks.change(OTHER, scopes=["accounts", "payments.single"])
+    request_uri = pushed(causeway, scope=scope)
+
+    for page in (open_page(causeway, scope=scope), open_pushed(causeway, request_uri)):
+        assert is_page(page)
+        assert f"at your bank: {meanings}." in page.text
+        assert choices(page).keys() == banks
+
+
+@pytest.mark.parametrize("scopes", [["account.list"], ["account.details", "account.balance"]])
+def test_bank_page_leaves_out_a_bank_without_the_whole_translation_of_a_unified_scope(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, scopes: list[str]
+) -> None:
+    incomplete = replace(causeway.banks[1].record, scope_names=tuple(scopes))
+    monkeypatch.setattr(causeway.hub.openbanking.banks, "directory", lambda: [incomplete])
+
+    assert "No bank offers this" in open_page(causeway, scope="accounts:read").text
+
+
+def test_chosen_bank_gets_the_parameters_of_the_request(causeway: Causeway) -> None:
     chosen = causeway.call("GET", choices(open_page(causeway, consent_type="reusable"))[BIC[2]])
 
     assert chosen.status == 303
@@ -252,6 +287,8 @@ def test_the_content_security_policy_allows_a_search_to_redirect_to_the_client(c
         ({"scope": None}, "invalid_scope"),
         ({"scope": "everything"}, "invalid_scope"),
         ({"scope": "accounts account.list"}, "invalid_scope"),
+        ({"scope": "accounts accounts:read"}, "invalid_scope"),
+        ({"scope": "accounts:read payments:write", "consent_type": "one_time"}, "invalid_scope"),
         ({"scope": "accounts accounts"}, "invalid_scope"),
         ({"consent_type": "one_time"}, "invalid_scope"),
         ({"consent_type": "twice"}, "invalid_request"),

@@ -75,6 +75,7 @@ def test_a_consent_is_listed_without_tokens_and_accounts(causeway: Causeway, ver
             "status": "authorised",
             "consent_type": "reusable",
             "scopes": causeway.banks[version].scopes,
+            "unified_scopes": ["accounts:read"],
             "created_at": "2026-03-02T09:00:00+00:00",
             "valid_until": "2026-08-29T09:00:00+00:00",
             "last_used_on": "2026-03-02",

@@ -25,6 +25,7 @@ def test_a_code_is_exchanged_for_an_access_token_and_a_refresh_token(causeway: C
         "expires_in",
         "refresh_token",
         "scope",
+        "unified_scopes",
         "consent_id",
         "valid_until",
     }
@@ -579,6 +580,7 @@ def test_a_consent_query_returns_the_consent_of_the_bearer_token(causeway: Cause
         "status": "authorised",
         "consent_type": "reusable",
         "scopes": ["accounts"],
+        "unified_scopes": ["accounts:read"],
         "bic": "BETADEF1",
         "ibans": ["GB33BUKB20201555555555"],
         "account_ids": [],
