@@ -25,7 +25,9 @@ SECRETS = {
     *("accessToken", "access_tokens", "accessTokens"),
     *("client_secret", "client_assertion"),
 }
-"""Members that are omitted from every ``repr``. ``code`` is omitted only if it is an authorization code."""
+"""Members that never appear in a ``repr``. ``code`` is one only where it is an authorization code."""
+ADDED = {"unified_scopes"}
+"""Members that hubs of version 1.0 do not send: optional here, so that the package works with these hubs."""
 TEXTS = {"date-time": "datetime", "date": "date"}
 
 
@@ -51,7 +53,7 @@ class Types:
 
     def members(self, name: str, schema: Schema) -> list[Member]:
         """Return the fields of the dataclass ``name``, in the document's order."""
-        required = set(schema.get("required", ()))
+        required = set(schema.get("required", ())) - ADDED
         return [self._member(name, schema, wire, member, wire in required) for wire, member in members_of(schema)]
 
     def _member(self, owner: str, schema: Schema, wire: str, member: Schema, required: bool) -> Member:

@@ -14,7 +14,9 @@ from infra.render.sdk.members import Schema, Types, snake_case
 
 PACKAGE = "causeway.tpp._generated"
 ALIASES: Mapping[str, tuple[str, str]] = {
-    "Scope": ("BankScope", "scope"),
+    "Scope": ("AuthorizeRequest", "scopes"),
+    "NativeScope": ("BankScope", "scope"),
+    "UnifiedScope": ("BankEntry", "unified_scopes"),
     "PaymentScheme": ("SinglePaymentV2", "payment_scheme"),
     "PaymentSchemeV1": ("SinglePaymentV1", "payment_scheme"),
     "ErrorCode": ("Error", "code"),
@@ -26,7 +28,7 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "ConsentType": ("ConsentEntry", "consent_type"),
     "PaymentStatusV1": ("ReportedStatus", "payment_status"),
 }
-"""Named enumerations, each with a member that has the enumeration as its type."""
+"""Named enumerations, and a member that has each, or whose items have it."""
 TEXTS: Mapping[str, str] = {
     "Currency": "An ISO 4217 code, such as `EUR`. The hub refuses codes that it does not know",
     "CountryAlpha2": "An ISO 3166-1 code of two letters, such as `DE`",
@@ -69,8 +71,14 @@ def named_choices() -> dict[tuple[Any, ...], str]:
     """Map the values of each named enumeration to its name."""
     found = {}
     for name, (owner, member) in ALIASES.items():
-        values = schemas()[owner]["properties"][member]["enum"]
+        values = _choice(owner, member)["enum"]
         found[tuple(value for value in values if value is not None)] = name
+    return found
+
+
+def _choice(owner: str, member: str) -> Schema:
+    schema: Schema = schemas()[owner]["properties"][member]
+    found: Schema = schema.get("items", schema)
     return found
 
 

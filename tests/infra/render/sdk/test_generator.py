@@ -44,6 +44,12 @@ def test_mandatory_members_are_not_optional_unless_nullable() -> None:
     assert members(id={"type": ["string", "null"]}) == {"id": "str | None"}
 
 
+def test_a_member_that_hubs_of_version_1_0_do_not_send_is_optional() -> None:
+    assert members(unified_scopes={"type": "array", "items": {"type": "string"}}) == {
+        "unified_scopes": "tuple[str, ...] | None"
+    }
+
+
 def test_a_list_in_a_request_accepts_any_sequence() -> None:
     assert members("Order", id={"type": "array", "items": {"type": "integer"}}) == {"id": "Sequence[int]"}
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from causeway._records import Record
-from causeway.tpp._generated.literals import ConsentType, PaymentStatusV1, Scope
+from causeway.tpp._generated.literals import ConsentType, NativeScope, PaymentStatusV1, UnifiedScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,12 @@ class ConsentAuthorised(Record):
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     state: str | None = None
     """The `state` of the authorization request."""
-    scopes: tuple[Scope, ...]
+    scopes: tuple[NativeScope, ...]
     """The scopes that the PSU approved."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the consent includes entirely; may be empty. Absent from events that were
+    recorded before unified scopes existed.
+    """
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     valid_until: datetime

@@ -7,11 +7,27 @@ from __future__ import annotations
 from typing import Literal
 
 Scope = Literal[
+    "accounts:read", "balances:read", "transactions:read", "payments:write", "bulk_payments:write",
+    "funds:read", "account.list", "account.balance", "account.details", "account.payments", "account.payment",
+    "payment.init", "card_based.funds_confirmations", "accounts", "accounts.balances",
+    "accounts.transactions", "payments.single", "payments.bulk", "funds_confirmations",
+]  # fmt: skip
+"""The scopes that the PSU is asked to approve: either unified scopes or scopes of the bank's version."""
+
+
+NativeScope = Literal[
     "account.list", "account.balance", "account.details", "account.payments", "account.payment",
     "payment.init", "card_based.funds_confirmations", "accounts", "accounts.balances",
     "accounts.transactions", "payments.single", "payments.bulk", "funds_confirmations",
 ]  # fmt: skip
 """The scope's name."""
+
+
+UnifiedScope = Literal[
+    "accounts:read", "balances:read", "transactions:read", "payments:write", "bulk_payments:write",
+    "funds:read",
+]  # fmt: skip
+"""The unified scopes that the bank provides entirely; may be empty."""
 
 
 PaymentScheme = Literal["FPS", "BACS", "CHAPS", "SCTI", "SCT", "SWIFT"]

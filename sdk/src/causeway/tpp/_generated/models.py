@@ -16,11 +16,13 @@ from causeway.tpp._generated.literals import (
     ConsentType,
     ErrorCode,
     EventType,
+    NativeScope,
     OAuthErrorCode,
     PaymentScheme,
     PaymentStatusV1,
     ReasonCode,
     Scope,
+    UnifiedScope,
 )
 
 
@@ -111,7 +113,7 @@ class AuthorizeRequest(Record):
     characters.
     """
     scopes: Sequence[Scope]
-    """The scopes that the PSU is asked to approve."""
+    """The scopes that the PSU is asked to approve: either unified scopes or scopes of the bank's version."""
     redirect_uri: str | None = None
     """The URL to which the PSU returns; it must equal one of the client's Callback URLs, character for
     character; at most 2048 characters.
@@ -146,8 +148,10 @@ class BankEntry(Record):
     """The bank's country (ISO 3166-1)."""
     api_version: Literal[1, 2]
     """The protocol version of the bank."""
-    scopes: tuple[Scope, ...]
-    """The scopes that the bank provides, in the order of its protocol version."""
+    scopes: tuple[NativeScope, ...]
+    """The scopes that it provides, in the order of its version."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the bank provides entirely; may be empty."""
     payment_schemes: tuple[PaymentScheme, ...]
     """The payment schemes that the bank offers."""
     history_days: int | None
@@ -182,7 +186,7 @@ class BankEntry(Record):
 class BankScope(Record):
     """A scope that PSUs of this bank can grant."""
 
-    scope: Scope
+    scope: NativeScope
     """The scope's name."""
     service: Literal["AISP", "PISP", "CBPII"]
     """The PSD2 service to which the scope belongs."""
@@ -214,8 +218,12 @@ class ConsentAnswer(Record):
     """The consent's status; once a consent has ended, its bearer token is refused."""
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
-    scopes: tuple[Scope, ...]
+    scopes: tuple[NativeScope, ...]
     """The scopes that the PSU is asked to approve."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the consent includes entirely, also if the request named native scopes; may be
+    empty.
+    """
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     ibans: tuple[str, ...]
@@ -242,8 +250,12 @@ class ConsentEntry(Record):
     """
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
-    scopes: tuple[Scope, ...]
+    scopes: tuple[NativeScope, ...]
     """The scopes that the PSU approved."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the consent includes entirely, also if the request named native scopes; may be
+    empty.
+    """
     created_at: datetime
     """The time at which the PSU gave the consent."""
     valid_until: datetime
@@ -351,7 +363,7 @@ class IntrospectionAnswer(Record):
     active: bool
     """Whether the token is valid now."""
     scope: str | None = None
-    """The scopes, separated by spaces."""
+    """The scopes as the authorization request named them, separated by spaces."""
     client_id: str | None = None
     """The client to which the token was issued."""
     token_type: Literal["Bearer", "DPoP"] | None = None
@@ -521,7 +533,7 @@ class ResourceMetadata(Record):
     jwks_uri: str
     """The URL of the public keys. An absolute http or https URL without user information or fragment."""
     scopes_supported: tuple[Scope, ...]
-    """The scopes of both protocol versions."""
+    """The unified scopes, and the scopes of both versions."""
     bearer_methods_supported: tuple[Literal["header"], ...]
     """The supported methods of sending an access token."""
     dpop_signing_alg_values_supported: tuple[str, ...]
@@ -563,6 +575,8 @@ class ScopeAnswer(Record):
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     scopes: tuple[BankScope, ...]
     """The scopes."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the bank provides entirely; may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -590,7 +604,7 @@ class ServerMetadata(Record):
     jwks_uri: str
     """The URL of the public keys. An absolute http or https URL without user information or fragment."""
     scopes_supported: tuple[Scope, ...]
-    """The scopes of both protocol versions."""
+    """The unified scopes, and the scopes of both versions."""
     response_types_supported: tuple[Literal["code"], ...]
     """The supported response types; the only value is `code`."""
     response_modes_supported: tuple[Literal["query"], ...]
@@ -654,7 +668,11 @@ class TokenAnswer(Record):
     refresh_token: str = field(repr=False)
     """The latest refresh token, which is exchanged for a new pair of tokens."""
     scope: str
-    """The scopes, separated by spaces."""
+    """The scopes as the authorization request named them, separated by spaces."""
+    unified_scopes: tuple[UnifiedScope, ...] | None = None
+    """The unified scopes that the consent includes entirely, also if the request named native scopes; may be
+    empty.
+    """
     consent_id: str
     """The consent's identifier."""
     valid_until: datetime

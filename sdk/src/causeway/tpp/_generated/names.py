@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     )
     from causeway.tpp._generated.literals import (
         AdditionalErrorCode, ConsentStatus, ConsentType, CountryAlpha2, CountryAlpha3, Currency, ErrorCode,
-        EventType, OAuthErrorCode, PaymentScheme, PaymentSchemeV1, PaymentStatusV1, ReasonCode, Scope,
+        EventType, NativeScope, OAuthErrorCode, PaymentScheme, PaymentSchemeV1, PaymentStatusV1, ReasonCode,
+        Scope, UnifiedScope,
     )
     from causeway.tpp._generated.models import (
         Accepted, AcceptedRequest, AdditionalError, Amount, AskedStatus, AuthorizeAnswer, AuthorizeRequest,
@@ -77,7 +78,7 @@ __all__ = (
     "ForgedCallback", "FundsAccountV1", "FundsAmountV1", "FundsConfirmation", "FundsRequestV1",
     "FundsRequestV2", "InitiationAnswerV1", "InitiationAnswerV2", "InstructedAmountV2", "IntrospectionAnswer",
     "IntrospectionRequest", "InvalidEvent", "KeySet", "KnownEvent", "ListedPaymentDataV1", "ListedPaymentV1",
-    "OAuthErrorCode", "OnRefresh", "OrderWithoutPayment", "OutcomeUnknown", "PaginatorV1",
+    "NativeScope", "OAuthErrorCode", "OnRefresh", "OrderWithoutPayment", "OutcomeUnknown", "PaginatorV1",
     "PartyWithCurrencyV1", "PaymentAccountV2", "PaymentAnswerV1", "PaymentDataV1", "PaymentPartyV1",
     "PaymentScheme", "PaymentSchemeV1", "PaymentStatusChanged", "PaymentStatusChangedEvent",
     "PaymentStatusV1", "PaymentV1", "PaymentsAnswerV1", "PrivateKeyJwt", "ProofKey", "Psu", "PublicKey",
@@ -88,8 +89,8 @@ __all__ = (
     "Tpp", "TransactionAccountV2", "TransactionAmountV2", "TransactionReferenceV2", "TransactionV2",
     "TransactionsAnswerV2", "TransactionsV2", "TransferV2", "UnexpectedAnswer", "UnifiedAccount",
     "UnifiedAccountAnswer", "UnifiedAccounts", "UnifiedBalance", "UnifiedBalances", "UnifiedProblem",
-    "UnifiedTransaction", "UnifiedTransactions", "UnknownEvent", "WaitTimeout", "is_final", "is_paid",
-    "new_code_verifier", "parse_event",
+    "UnifiedScope", "UnifiedTransaction", "UnifiedTransactions", "UnknownEvent", "WaitTimeout", "is_final",
+    "is_paid", "new_code_verifier", "parse_event",
 )
 
 NAMES = {
@@ -110,8 +111,8 @@ NAMES = {
     ),
     "causeway.tpp._generated.literals": (
         "AdditionalErrorCode", "ConsentStatus", "ConsentType", "CountryAlpha2", "CountryAlpha3", "Currency",
-        "ErrorCode", "EventType", "OAuthErrorCode", "PaymentScheme", "PaymentSchemeV1", "PaymentStatusV1",
-        "ReasonCode", "Scope",
+        "ErrorCode", "EventType", "NativeScope", "OAuthErrorCode", "PaymentScheme", "PaymentSchemeV1",
+        "PaymentStatusV1", "ReasonCode", "Scope", "UnifiedScope",
     ),
     "causeway.tpp._generated.models": (
         "Accepted", "AcceptedRequest", "AdditionalError", "Amount", "AskedStatus", "AuthorizeAnswer",
