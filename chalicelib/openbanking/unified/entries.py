@@ -6,11 +6,10 @@ An entry is unusable if the native call would refuse the whole response because 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from chalicelib.foundation.fields.field_types import OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_answers import is_fatal
 from chalicelib.openbanking.unified.answers import UnifiedProblem
 from chalicelib.openbanking.unified.values import number
@@ -39,8 +38,7 @@ class Problems:
         return [*self._told, rest] if self._more else self._told
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """An entry of a bank's list. ``members`` is ``None`` if the entry is unusable, ``raw`` is the entry as sent."""
 
     position: int

@@ -11,6 +11,7 @@ import hmac
 import struct
 from base64 import urlsafe_b64decode
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor, SignedCursors
@@ -33,8 +34,7 @@ _MOST_ORDINAL = 2**20 - 1
 _PURPOSE = "transactions cursor"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """What a cursor remembers of an entry.
 
     Attributes:

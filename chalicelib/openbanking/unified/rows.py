@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.unified.values import Converter, text
@@ -50,45 +50,96 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """The members of a unified object, built from a version's message by its rows."""
+    """The members of a unified object, built from a version's message by its rows.
+
+    Attributes:
+        order: members that come first, in this order. Those without rows are null until the caller sets them.
+    """
 
     rows: Sequence[Row]
     sides: Sides | None = None
+    order: Sequence[str] = ()
 
     def build(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         """Return the unified object of an entry, without its direction if it has sides."""
-        return _build(self._undirected, entry)
+        return self._undirected.build(entry)
 
     def build_directed(self, entry: Mapping[str, Any], direction: Direction | None) -> dict[str, Any]:
         """Return the unified object of a transaction. Without a direction, members of its sides are null."""
-        return _build(self._directed[direction] if direction else self._undirected, entry)
+        return (self._directed[direction] if direction else self._undirected).build(entry)
 
     @cached_property
-    def _undirected(self) -> _Members:
-        known = [row for row in self.rows if not any(side in (row.native or "") for side in _SIDES)]
-        return _compile([*known, *(Row(row.unified) for row in self.rows)])
+    def _undirected(self) -> _Plan:
+        return _compile(self.order, [_without_sides(row) for row in self.rows])
 
     @cached_property
-    def _directed(self) -> Mapping[Direction, _Members]:
+    def _directed(self) -> Mapping[Direction, _Plan]:
         return {"debit": self._at("debit"), "credit": self._at("credit")}
 
-    def _at(self, direction: Direction) -> _Members:
+    def _at(self, direction: Direction) -> _Plan:
         sides = self.sides or Sides("", "")
-        return _compile(
-            [
-                Row(row.unified, sides.at(row.native, direction) if row.native else None, row.convert)
-                for row in self.rows
-            ]
-        )
+        paths = [sides.at(row.native, direction) if row.native else None for row in self.rows]
+        rows = [Row(row.unified, path, row.convert) for row, path in zip(self.rows, paths, strict=True)]
+        return _compile(self.order, rows)
 
 
-_Source = tuple[tuple[str, ...], Converter]
-_Members = list[tuple[str, "_Members | tuple[_Source, ...]"]]
-"""The members of an object in order: those of an object inside, or the sources of a value."""
+def _without_sides(row: Row) -> Row:
+    return Row(row.unified) if row.native and any(side in row.native for side in _SIDES) else row
 
 
-def _compile(rows: Iterable[Row]) -> _Members:
-    tree: dict[str, Any] = {}
+_Path = tuple[str, ...]
+
+
+class _Source(NamedTuple):
+    """The number of a native object, its member, and the conversion."""
+
+    number: int
+    member: str
+    convert: Converter
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """The members of a unified object in order, each an object inside or the sources of a value.
+
+    ``values`` is set if each member is a value with one source, which is built faster.
+    """
+
+    members: Sequence[tuple[str, _Object | Sequence[_Source]]]
+    values: Sequence[tuple[str, int, str, Converter]] | None
+
+    def build(self, objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the object of the native ``objects``."""
+        if self.values is not None:
+            return {
+                name: None if (value := objects[number].get(member)) is None else convert(value)
+                for name, number, member, convert in self.values
+            }
+        return {
+            name: part.build(objects) if isinstance(part, _Object) else _first_value(part, objects)
+            for name, part in self.members
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A compiled shape. Each native object of ``paths`` is looked up once for an entry."""
+
+    paths: Sequence[_Path]
+    root: _Object
+
+    def build(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the unified object of an entry."""
+        return self.root.build([*(_find_object(entry, path) for path in self.paths), {}])
+
+
+_NO_SOURCE = _Source(-1, "", text)
+"""The source of members that a version does not have: the empty object after the native ones."""
+
+
+def _compile(order: Iterable[str], rows: Iterable[Row]) -> _Plan:
+    paths: dict[_Path, int] = {}
+    tree: dict[str, Any] = {name: [] for name in order}
     for row in rows:
         *objects, name = row.unified.split(".")
         inside = tree
@@ -96,28 +147,32 @@ def _compile(rows: Iterable[Row]) -> _Members:
             inside = inside.setdefault(each, {})
         sources = inside.setdefault(name, [])
         if row.native is not None:
-            sources.append((tuple(row.native.split(".")), row.convert))
-    return _freeze(tree)
+            *path, member = row.native.split(".")
+            sources.append(_Source(paths.setdefault(tuple(path), len(paths)), member, row.convert))
+    return _Plan(tuple(paths), _freeze(tree))
 
 
-def _freeze(tree: Mapping[str, Any]) -> _Members:
-    return [(name, _freeze(part) if isinstance(part, dict) else tuple(part)) for name, part in tree.items()]
+def _freeze(tree: Mapping[str, Any]) -> _Object:
+    members = [
+        (name, _freeze(part) if isinstance(part, dict) else tuple(part) or (_NO_SOURCE,)) for name, part in tree.items()
+    ]
+    single = [(name, *part[0]) for name, part in members if isinstance(part, tuple) and len(part) == 1]
+    return _Object(members, single if len(single) == len(members) else None)
 
 
-def _build(members: _Members, entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _first_value(part, entry) if isinstance(part, tuple) else _build(part, entry) for name, part in members
-    }
-
-
-def _first_value(sources: Sequence[_Source], entry: Mapping[str, Any]) -> Any:
-    for path, convert in sources:
-        found = find(entry, path)
+def _first_value(sources: Iterable[_Source], objects: Sequence[Mapping[str, Any]]) -> Any:
+    for number, member, convert in sources:
+        found = objects[number].get(member)
         if found is not None:
             value = convert(found)
             if value is not None:
                 return value
     return None
+
+
+def _find_object(entry: Mapping[str, Any], path: _Path) -> Mapping[str, Any]:
+    found = find(entry, path) if path else entry
+    return found if isinstance(found, dict) else {}
 
 
 def find(entry: Any, path: Sequence[str]) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from chalicelib.openbanking.unified.values import shortest
 
 DIGEST_BYTES = 16
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def transaction_digest(account_id: str, transaction: Mapping[str, Any]) -> bytes:
@@ -38,8 +39,7 @@ def _content(account_id: str, transaction: Mapping[str, Any]) -> list[str | None
 
 
 def _digest(content: list[str | None]) -> bytes:
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+    return hashlib.sha256(_ENCODER.encode(content).encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def stable_key(digest: bytes, ordinal: int) -> str:

@@ -17,6 +17,8 @@ from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Shape
 
 Members = Mapping[str, Any]
+TRANSACTION_ORDER = ("stable_key", "transaction_id", "status", "direction")
+"""The first members of a transaction, of which this service sets all but ``transaction_id``."""
 
 
 def unchanged(value: Any) -> Any:

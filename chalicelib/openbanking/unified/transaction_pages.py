@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -27,17 +26,6 @@ from chalicelib.openbanking.unified.stable_keys import DIGEST_BYTES, stable_key,
 from chalicelib.openbanking.unified.tables import Members, NativeList, TransactionTable
 
 PageFault = Literal["page_repeated", "pages_empty", "page_key_too_long"]
-_ORDER = (
-    "transaction_id",
-    "status",
-    "direction",
-    "amount",
-    "date",
-    "booking_date",
-    "value_date",
-    "counterparty",
-    "remittance",
-)
 
 
 class UnusablePage(ValueError):
@@ -95,8 +83,7 @@ def list_of(native: NativeList, answer: Members) -> Sequence[Any]:
     return found if isinstance(found, list) else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _ListedEntry:
+class _ListedEntry(NamedTuple):
     """An entry of the bank. ``status`` and ``value`` are ``None`` if the entry is not listed."""
 
     raw: Any
@@ -137,31 +124,29 @@ class _PageReader:
             self._digests.append(hashlib.sha256(jsontext.dumps(entry.raw).encode()).digest()[:DIGEST_BYTES])
             return None
         direction = self._direction(entry.raw, entry.value)
-        content = {"status": entry.status, **self._table.shape.build_directed(entry.raw, direction)}
-        content["direction"] = direction
+        content = self._table.shape.build_directed(entry.raw, direction)
+        content["status"], content["direction"] = entry.status, direction
         digest = transaction_digest(self._selection.account_id, content)
         amount, has_id = content["amount"], content["transaction_id"] is not None
         details = (entry.status, direction, amount["value"], amount["currency"])
         mark = mark_of(digest, details, self._ordinals.get(digest[:MARK_BYTES], 0), has_id=has_id)
         is_repeated = (mark.digest, mark.detail) in self._before
         if not is_repeated:
-            mark = replace(mark, ordinal=mark.ordinal + 1)
+            mark = mark._replace(ordinal=mark.ordinal + 1)
         self._ordinals[mark.digest] = mark.ordinal
         self._digests.append(digest)
         self._marks.append(mark)
         if is_repeated or not self._selection.lists(content):
             return None
-        native = {"native": entry.raw} if self._selection.with_native else {}
-        return {"stable_key": stable_key(digest, mark.ordinal), **_in_order(content), **native}
+        content["stable_key"] = stable_key(digest, mark.ordinal)
+        return {**content, "native": entry.raw} if self._selection.with_native else content
 
     def _direction(self, entry: Members, value: str) -> Direction | None:
         if value.startswith("-"):
             return "debit"
-        return (
-            self._table.unsigned_direction(entry, self._selection.account_id)
-            if self._selection.unsigned_amounts
-            else "credit"
-        )
+        if not self._selection.unsigned_amounts:
+            return "credit"
+        return self._table.unsigned_direction(entry, self._selection.account_id)
 
     def next_state(self, position: str | None, *, is_empty: bool) -> PageState | None:
         """Return the state of the next page, ``None`` at the end. Raises: UnusablePage."""
@@ -177,7 +162,3 @@ class _PageReader:
         if empty_pages >= MOST_EMPTY_PAGES:
             raise UnusablePage("pages_empty", f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row")
         return PageState(position, digest, repeats, empty_pages, self._marks[-MOST_MARKS:])
-
-
-def _in_order(content: dict[str, Any]) -> dict[str, Any]:
-    return {name: content[name] for name in _ORDER}

@@ -9,6 +9,7 @@ from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.history import LAST_PAGE, PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides, find
 from chalicelib.openbanking.unified.tables import (
+    TRANSACTION_ORDER,
     ListTable,
     Members,
     NativeList,
@@ -64,6 +65,7 @@ TRANSACTION_SHAPE = Shape(
         Row("remittance.reference_type"),
     ],
     SIDES,
+    TRANSACTION_ORDER,
 )
 _EXECUTED = "4"
 _NOT_EXECUTED = frozenset({"2", "3"})

@@ -10,6 +10,7 @@ from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides
 from chalicelib.openbanking.unified.tables import (
+    TRANSACTION_ORDER,
     ListTable,
     Members,
     NativeList,
@@ -77,6 +78,7 @@ TRANSACTION_SHAPE = Shape(
         Row("remittance.reference_type", "remittance_information_structured.reference_type"),
     ],
     SIDES,
+    TRANSACTION_ORDER,
 )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import PydanticCustomError
@@ -22,6 +23,7 @@ MOST_DIGITS = 100
 """The most digits of a number, written without an exponent."""
 _NUMBER = NumberRule(MOST_DIGITS)
 _BRITISH_IBAN = re.compile(r"GB[0-9A-Z]{6}([0-9]{6})([0-9]{8})")
+_DIGITS = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.DOTALL)
 
 Converter = Callable[[Any], Any]
@@ -34,6 +36,8 @@ def text(value: object) -> str | None:
 
 def number(value: object) -> str | None:
     """Return a number's digits, without an exponent. A number of more than 100 digits is none."""
+    if type(value) is str and len(value) <= MOST_DIGITS and _DIGITS.fullmatch(value):
+        return value
     try:
         _NUMBER.check(value)
     except PydanticCustomError:
@@ -81,12 +85,15 @@ def account_number_of_iban(value: object) -> str | None:
 
 
 def day(value: object) -> str | None:
-    """Return the date, without a time."""
+    """Return the day of a date, or of a date with a time."""
     found = _DAY.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        return None
+    return _read_day(found[1]) if found else None
+
+
+@lru_cache(maxsize=1024)
+def _read_day(text: str) -> str | None:
     try:
-        return date.fromisoformat(found[1]).isoformat()
+        return date.fromisoformat(text).isoformat()
     except ValueError:
         return None
 
