@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.unified import answers, calls, messages
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
 from chalicelib.openbanking.unified.tables import RequestRow, TransactionTable, UnifiedVersion
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.openapi.conversion_docs import describe
-from infra.render.openapi.introduction import table
+from infra.render.openapi.introduction import table, unified_scopes_table
 from infra.render.openapi.models import Model, alias, model_of, models_in
 from infra.render.openapi.own_calls import webhooks_of
 
@@ -38,6 +39,10 @@ def calls_table() -> str:
     return table(("Call", "Scope", *_VERSIONS), rows)
 
 
+def scopes() -> str:
+    return unified_scopes_table(*VERSIONS.values())
+
+
 def accounts() -> str:
     return _members_table(answers.UnifiedAccount, [_shape_cells(each.accounts.shape) for each in _versions()])
 
@@ -60,6 +65,7 @@ def parameters() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "unified calls": calls_table,
+    "unified scopes": scopes,
     "unified accounts": accounts,
     "unified balances": balances,
     "unified transactions": transactions,

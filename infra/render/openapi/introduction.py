@@ -43,12 +43,16 @@ def scopes(*versions: Version) -> str:
 
 
 def unified_scopes(*versions: Version) -> str:
+    return section("Unified scopes", f"{_UNIFIED}\n{unified_scopes_table(*versions)}")
+
+
+def unified_scopes_table(*versions: Version) -> str:
+    """Return the unified scopes with the native scopes of each version."""
     rows = [
         (f"`{scope.name}`", scope.service, scope.meaning, *(_translations(scope, version) for version in versions))
         for scope in UNIFIED_SCOPES.values()
     ]
-    heading = ("Scope", "Service", "Meaning", *(f"Version {version}" for version in versions))
-    return section("Unified scopes", f"{_UNIFIED}\n{table(heading, rows)}")
+    return table(("Scope", "Service", "Meaning", *(f"Version {version}" for version in versions)), rows)
 
 
 def _translations(scope: Scope, version: Version) -> str:

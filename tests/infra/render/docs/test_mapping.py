@@ -86,6 +86,14 @@ def test_the_calls_have_the_webhook_and_the_scope_of_each_version() -> None:
         assert lines[f"{call.method} {call.path}"] == [call.scope, *(f"{each.path}, {each.scope}" for each in webhooks)]
 
 
+@pytest.mark.parametrize("version", UNIFIED_VERSIONS)
+def test_the_scope_of_every_call_stands_for_its_native_scope(version: int) -> None:
+    rendered = cells("unified scopes", version)
+
+    for call in UNIFIED_READS:
+        assert str(webhooks_of(call)[version].scope) in rendered[call.scope].split()
+
+
 @pytest.mark.parametrize("lost", ["iban", "sort_code", "payment_schemes"])
 def test_a_member_without_a_row_is_reported(monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     known = UNIFIED_VERSIONS[2]
