@@ -85,7 +85,7 @@ def account_number_of_iban(value: object) -> str | None:
 
 
 def day(value: object) -> str | None:
-    """Return the day of a date, or of a date with a time."""
+    """Return the day, without a time."""
     found = _DAY.fullmatch(value) if isinstance(value, str) else None
     return _read_day(found[1]) if found else None
 
