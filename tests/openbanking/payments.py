@@ -60,6 +60,24 @@ def order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[s
     return bodies[kind] | bic | members
 
 
+UNIFIED_PATHS = {
+    "single": "/tpp/unified/payments",
+    "bulk": "/tpp/unified/bulk_payments",
+    "direct": "/tpp/unified/direct_payments",
+}
+
+
+def unified_order(causeway: Causeway, version: int, kind: str, **members: Any) -> dict[str, Any]:
+    """Return a valid unified payment order for banks of all versions. Direct payments have no debtor."""
+    transfer = {"creditor": {"name": "Ada Receiver", "iban": RECEIVER}, "amount": {"value": "12.30", "currency": "EUR"}}
+    bodies: dict[str, dict[str, Any]] = {
+        "single": {"debtor": {"iban": IBAN}, "callback_url": CALLBACK, **transfer},
+        "direct": {"bic": causeway.banks[version].bic, "callback_url": CALLBACK, **transfer},
+        "bulk": {"debtor": {"iban": IBAN}, "callback_url": CALLBACK, "payments": [transfer]},
+    }
+    return bodies[kind] | members
+
+
 def payment_answer(version: int, payment_id: str = "P-1") -> dict[str, Any]:
     body = {"confirmation_url": "https://bank.example/confirm", "payment_id": payment_id}
     return {"status": "success" if version == 1 else "RCVD", **body}
@@ -73,6 +91,9 @@ REFUSAL = {
 
 class Pisp:
     """A TPP with a payment consent at a bank that accepts all orders. ``deferred`` makes orders asynchronous."""
+
+    paths = PATHS
+    status_path = "/tpp/payment_status"
 
     def __init__(
         self,
@@ -134,8 +155,12 @@ class Pisp:
     def _initiate(self, key: str | None, headers: dict[str, str], members: dict[str, Any]) -> Answer:
         headers = headers | ({"idempotency-key": key} if key is not None else {})
         headers |= {"x-request-id": self.request_id} if self.request_id else {}
-        body = order(self.causeway, self.version, self.kind, **members)
-        return self.causeway.tpp.call("POST", PATHS[self.kind], body, bearer=self.bearer, headers=headers)
+        body = self.body(**members)
+        return self.causeway.tpp.call("POST", self.paths[self.kind], body, bearer=self.bearer, headers=headers)
+
+    def body(self, **members: Any) -> dict[str, Any]:
+        """Return a valid order."""
+        return order(self.causeway, self.version, self.kind, **members)
 
     @property
     def calls(self) -> int:
@@ -151,7 +176,7 @@ class Pisp:
 
     def _find(self, query: str) -> Answer:
         bic = f"&bic={self.bank.bic}" if self.kind == "direct" else ""
-        return self.causeway.tpp.call("GET", f"/tpp/payment_status?{query}{bic}", bearer=self.bearer)
+        return self.causeway.tpp.call("GET", f"{self.status_path}?{query}{bic}", bearer=self.bearer)
 
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
         members = {"payment_id": payment_id, "payment_status": status}
@@ -184,6 +209,16 @@ class Pisp:
         self.causeway.hub.delivery.call(sweep)
         assert self.calls == calls
         return outcome["status"], outcome["body"]["title"]
+
+
+class UnifiedPisp(Pisp):
+    """A TPP that initiates payments with the unified API."""
+
+    paths = UNIFIED_PATHS
+    status_path = "/tpp/unified/payments"
+
+    def body(self, **members: Any) -> dict[str, Any]:
+        return unified_order(self.causeway, self.version, self.kind, **members)
 
 
 def stored_payments(causeway: Causeway) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from tests.openbanking.accounts import ATTENDED, Aisp, limit_reads, open_circuit
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.kit import IBAN, TOKENS, VERSIONS
-from tests.openbanking.payments import Pisp
+from tests.openbanking.payments import Pisp, UnifiedPisp
 from tests.openbanking.relay import Relay
 from tests.openbanking.unified_reads import EVERY_READ as EVERY_UNIFIED_READ
 from tests.openbanking.unified_reads import UNIFIED, bank_list, query_of
@@ -71,7 +71,20 @@ def test_a_unified_read_with_a_cursor_takes_one_batch_get_item(warm: Causeway, v
 
 
 @VERSIONS
-def test_authorize_makes_two_storage_round_trips(warm: Causeway, version: int) -> None:
+def test_a_unified_confirmation_of_funds_takes_one_batch_get_item(warm: Causeway, version: int) -> None:
+    row = next(row for row in ROWS if row.version == version and row.call == "/tpp/funds_confirmations")
+    bearer = warm.tpp.tokens(version, scopes=[row.scope])["access_token"]
+    warm.banks[version].answers[row.webhook] = lambda sent: row.answer
+    body = {"account": {"iban": IBAN}, "amount": {"value": "12.50", "currency": "GBP"}}
+
+    with record_calls(warm) as calls:
+        assert warm.tpp.call("POST", "/tpp/unified/funds_confirmations", body, bearer=bearer).status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+@VERSIONS
+def test_authorize_takes_two_round_trips(warm: Causeway, version: int) -> None:
     with record_calls(warm) as calls:
         warm.tpp.authorize(version)
 
@@ -292,18 +305,26 @@ def test_a_failed_limited_read_makes_three_round_trips_or_one_if_the_circuit_is_
 # -- payments and reports
 
 IDS = pytest.mark.parametrize("request_id", [str(uuid.uuid4()), None], ids=["with an id", "without"])
+FORMS = pytest.mark.parametrize("make", [Pisp, UnifiedPisp], ids=["native", "unified"])
 BEGIN_AND_END = ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk"])
 @pytest.mark.parametrize("key", ["key-1", None])
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
 @IDS
-def test_a_payment_makes_three_storage_round_trips(
-    warm: Causeway, version: int, kind: str, key: str | None, consent_type: str, request_id: str | None
+def test_a_payment_takes_three_round_trips(
+    warm: Causeway,
+    make: type[Pisp],
+    version: int,
+    kind: str,
+    key: str | None,
+    consent_type: str,
+    request_id: str | None,
 ) -> None:
-    pisp = Pisp(warm, version, kind, consent_type)
+    pisp = make(warm, version, kind, consent_type)
     pisp.request_id = request_id
 
     with record_calls(warm) as calls:
@@ -312,13 +333,14 @@ def test_a_payment_makes_three_storage_round_trips(
     assert calls == BEGIN_AND_END
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("key", ["key-1", None])
 @IDS
-def test_a_direct_payment_makes_three_storage_round_trips(
-    warm: Causeway, version: int, key: str | None, request_id: str | None
+def test_a_direct_payment_takes_three_round_trips(
+    warm: Causeway, make: type[Pisp], version: int, key: str | None, request_id: str | None
 ) -> None:
-    pisp = Pisp(warm, version, "direct")
+    pisp = make(warm, version, "direct")
     pisp.request_id = request_id
 
     with record_calls(warm) as calls:
@@ -327,9 +349,12 @@ def test_a_direct_payment_makes_three_storage_round_trips(
     assert calls == BEGIN_AND_END
 
 
+@FORMS
 @VERSIONS
-def test_a_retry_with_the_same_request_id_makes_two_further_storage_round_trips(warm: Causeway, version: int) -> None:
-    pisp = Pisp.with_request_id(warm, version)
+def test_a_retry_with_the_same_request_id_takes_two_further_round_trips(
+    warm: Causeway, make: type[Pisp], version: int
+) -> None:
+    pisp = make.with_request_id(warm, version)
     pisp.pay()
 
     with record_calls(warm) as calls:
@@ -353,12 +378,13 @@ def test_an_order_with_the_request_id_of_another_order_makes_two_storage_round_t
     assert calls == BEGIN_AND_END[:2]
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("consent_type", ["reusable", "one_time"])
-def test_a_payment_retry_with_its_idempotency_key_makes_one_read(
-    warm: Causeway, version: int, consent_type: str
+def test_a_payment_retry_with_its_idempotency_key_takes_one_read(
+    warm: Causeway, make: type[Pisp], version: int, consent_type: str
 ) -> None:
-    pisp = Pisp(warm, version, consent_type=consent_type)
+    pisp = make(warm, version, consent_type=consent_type)
     pisp.pay("key-1")
 
     with record_calls(warm) as calls:
@@ -367,13 +393,14 @@ def test_a_payment_retry_with_its_idempotency_key_makes_one_read(
     assert calls == ["BatchGetItem"]
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("failure", [NotReached("no connection"), TimedOut("late")], ids=["never reached", "late"])
 @IDS
-def test_a_failed_payment_makes_three_storage_round_trips_including_the_release_of_its_claim(
-    warm: Causeway, version: int, failure: OutboundError, request_id: str | None
+def test_a_failed_payment_takes_three_round_trips_including_the_release_of_its_claim(
+    warm: Causeway, make: type[Pisp], version: int, failure: OutboundError, request_id: str | None
 ) -> None:
-    pisp = Pisp(warm, version, consent_type="one_time")
+    pisp = make(warm, version, consent_type="one_time")
     pisp.request_id = request_id
     pisp.bank_answers(failure)
 
@@ -383,10 +410,11 @@ def test_a_failed_payment_makes_three_storage_round_trips_including_the_release_
     assert calls == BEGIN_AND_END
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
-def test_a_payment_status_query_makes_one_storage_read(warm: Causeway, version: int, kind: str) -> None:
-    pisp = Pisp(warm, version, kind)
+def test_payment_status_takes_one_read(warm: Causeway, make: type[Pisp], version: int, kind: str) -> None:
+    pisp = make(warm, version, kind)
     pisp.pay()
     for path in ("/v2_payment_single_status", "/v2_payment_bulk_status"):
         pisp.bank.answers[path] = lambda sent: {"transaction_status": "ACSC"}
@@ -397,9 +425,10 @@ def test_a_payment_status_query_makes_one_storage_read(warm: Causeway, version: 
     assert calls == ["BatchGetItem"]
 
 
+@FORMS
 @pytest.mark.parametrize("kind", ["single", "direct"])
-def test_a_payment_status_query_by_request_id_makes_two_storage_reads(warm: Causeway, kind: str) -> None:
-    pisp = Pisp(warm, 1, kind)
+def test_payment_status_by_request_id_takes_two_reads(warm: Causeway, make: type[Pisp], kind: str) -> None:
+    pisp = make(warm, 1, kind)
     pisp.request_id = pisp.pay().headers["x-request-id"]
 
     with record_calls(warm) as calls:
@@ -480,13 +509,14 @@ def test_a_deferred_read_is_accepted_in_two_round_trips(warm: Causeway, row: Row
     assert calls == ACCEPTED
 
 
+@FORMS
 @VERSIONS
 @pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 @pytest.mark.parametrize("key", ["key-1", None])
-def test_a_deferred_payment_makes_two_round_trips_and_a_retry_makes_one_round_trip(
-    warm: Causeway, version: int, kind: str, key: str | None
+def test_a_deferred_payment_takes_two_round_trips_and_a_retry_takes_one_round_trip(
+    warm: Causeway, make: type[Pisp], version: int, kind: str, key: str | None
 ) -> None:
-    pisp = Pisp(warm, version, kind, "one_time")
+    pisp = make(warm, version, kind, "one_time")
     pisp.headers = LATER
 
     with record_calls(warm) as calls:

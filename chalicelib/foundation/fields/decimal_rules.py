@@ -103,6 +103,24 @@ class AmountRule(ValueRule):
         }
 
 
+class AmountTextRule(AmountRule):
+    """An amount of money as a string of digits; a JSON number is rejected."""
+
+    __slots__ = ()
+
+    def check(self, value: Any) -> Any:
+        return AmountRule.check(self, value) if isinstance(value, str) else fault("type", "must be a string")
+
+    def json_schema(self) -> Json:
+        text = ("maxLength", "pattern", "examples")
+        return {
+            "type": "string",
+            **{name: value for name, value in AmountRule.json_schema(self).items() if name in text},
+            "description": f"An amount of money of at most {self.longest} digits, with a decimal point if needed and "
+            "no exponent; passed on unchanged",
+        }
+
+
 def decimal(value: object) -> Decimal:
     """Return the exact value of a number that ``NumberRule`` or ``AmountRule`` accepts."""
     assert isinstance(value, NUMERIC)

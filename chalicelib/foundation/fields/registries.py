@@ -55,6 +55,12 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
 
 
 @cache
+def alpha_3_countries() -> dict[str, str]:
+    """Map alpha-2 country codes to alpha-3 codes (ISO 3166-1)."""
+    return {two: country_letters()[number] for number, two in country_numbers().items()}
+
+
+@cache
 def country_names() -> dict[str, str]:
     """Map alpha-2 country codes to English names. The common name is preferred to the official name."""
     import pycountry

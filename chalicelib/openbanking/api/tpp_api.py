@@ -27,7 +27,7 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.order_answers import DeferredRequest
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_STATUS_PATH
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -149,14 +149,16 @@ def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
     return initiate
 
 
-@tpp_routes.get(STATUS_PATH)
-def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    from chalicelib.openbanking.flows.payments.status import get_status
+def _status_view(path: str) -> View[OpenBankingContainer]:
+    def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+        from chalicelib.openbanking.flows.payments.status import get_status
 
-    answer = openbanking.call(get_status, read_credentials(openbanking, incoming), incoming)
-    if isinstance(answer, BankAnswer | DeferredRequest):
-        return _timed_answer(openbanking, answer)
-    return json_answer(answer)
+        answer = openbanking.call(get_status, path, read_credentials(openbanking, incoming), incoming)
+        if isinstance(answer, BankAnswer | DeferredRequest):
+            return _timed_answer(openbanking, answer)
+        return json_answer(answer)
+
+    return payment_status
 
 
 @tpp_routes.get("/tpp/requests/{request_id}")
@@ -182,6 +184,8 @@ def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | Deferr
 
 for _call in (*RELAYED, *UNIFIED_READS):
     tpp_routes.serve(_call.path, [_call.method], _relay_view(_call))
-for _order in PAYMENTS:
+for _order in (*PAYMENTS, *UNIFIED_PAYMENTS):
     tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))
+for _path in (STATUS_PATH, UNIFIED_STATUS_PATH):
+    tpp_routes.serve(_path, ["GET"], _status_view(_path))
 tpp_routes.serve_below("/tpp", [], _refuse_unknown_action)

@@ -24,6 +24,7 @@ from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import EventEntry, EventsAnswer
+from chalicelib.openbanking.protocol.payment_statuses import FINAL
 from chalicelib.openbanking.protocol.tpp_calls import EventsQuery, EventType
 from chalicelib.openbanking.protocol.tpp_events import EventData, PaymentStatusChanged, TestEvent
 from chalicelib.openbanking.records.client_record import Client
@@ -98,11 +99,14 @@ class TppEvents:
 
 def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
     """Record the event for a payment's new status."""
+    status = payment.version.statuses.unify(payment.status)
     data = {
         "consent_id": payment.consent_id,
         "bic": payment.bic,
         "payment_id": payment.payment_id,
         payment.version.status_member: payment.status,
+        "status": status,
+        "is_final": status in FINAL,
     }
     changed_at = payment.history[-1].at
     return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data), changed_at)

@@ -18,8 +18,13 @@ class InCurrency(Message):
 
     @model_validator(mode="after")
     def has_the_decimals_of_its_currency(self) -> Self:
-        written = len(str(self.amount).partition(".")[2].rstrip("0"))
-        most = decimals()[self.currency] if written else 0
-        if written > most:
-            fault("value", f"amount must have at most {most} decimal places in this currency")
+        check_decimals("amount", self.amount, self.currency)
         return self
+
+
+def check_decimals(member: str, amount: object, currency: str) -> None:
+    """Reject an amount with more decimals than its currency. ``member`` is the name of the amount in its message."""
+    written = len(str(amount).partition(".")[2].rstrip("0"))
+    most = decimals()[currency] if written else 0
+    if written > most:
+        fault("value", f"{member} must have at most {most} decimal places in this currency")

@@ -261,13 +261,19 @@ class Refusal(Exception):
         return "; ".join(map(str, self.problems)) or "the request has unknown fields"
 
 
-def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> Refusal:
+def refuse_fields(
+    error: InvalidMessage,
+    special: Mapping[str, tuple[Fault, Fault]] | None = None,
+    reason_code: ReasonCode | None = None,
+) -> Refusal:
     """Return the refusal for a body that does not match its model.
 
     ``special`` maps members to the fault for a missing value and the fault for an invalid value.
     """
     details = [Detail(_fault_of(problem, special or {}), str(problem)) for problem in error.problems]
-    return _of_problems(details[0].fault, error, details)
+    refusal = _of_problems(details[0].fault, error, details)
+    refusal.reason_code = reason_code
+    return refusal
 
 
 def refuse_parameters(error: InvalidMessage) -> Refusal:

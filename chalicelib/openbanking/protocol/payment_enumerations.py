@@ -19,6 +19,7 @@ sent.
 """
 SCHEME = 35
 """The maximum accepted length of a scheme name; actual names have at most five letters."""
+SWIFT = "SWIFT"
 SCHEME_MEANINGS: Mapping[str, str] = {
     "FPS": "UK faster payments, the default for pounds",
     "BACS": "UK",
@@ -40,19 +41,23 @@ def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
 
 
 def possible_schemes(known: Collection[str], kind: Kind, offered: Iterable[str]) -> list[str]:
-    """Return the bank's payment schemes that its protocol version and the kind of payment allow."""
-    excluded = {"SWIFT"} if kind in WITHOUT_SWIFT else set()
+    """The bank's schemes that are allowed in its version and for this kind of payment."""
+    excluded = {SWIFT} if kind in WITHOUT_SWIFT else set()
     return [name for name in offered if name in known and name not in excluded]
 
 
-def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
-    """Return the requested payment scheme or, if none is requested, the currency's default scheme. Raises: Refusal."""
+def scheme(given: str | None, currency: str, possible: Collection[str], member: str = "payment_scheme") -> str:
+    """A payment's scheme: the requested one, or the currency's default. ``member`` is its name in refusals.
+
+    Raises:
+        Refusal.
+    """
     chosen = given or _DEFAULTS.get(currency)
     if chosen is None:
-        raise refusals.SCHEME_MISSING()
+        raise refusals.SCHEME_MISSING(member=member)
     if chosen not in possible:
         known = chosen if chosen in SCHEME_MEANINGS else "the requested scheme"
-        raise refusals.SCHEME_NOT_OFFERED(scheme=known, possible=", ".join(possible))
+        raise refusals.SCHEME_NOT_OFFERED(member=member, scheme=known, possible=", ".join(possible))
     return chosen
 
 

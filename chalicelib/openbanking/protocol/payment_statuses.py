@@ -7,6 +7,7 @@ remain usable after a bank changes its version.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -14,6 +15,10 @@ Status = int | str
 """A payment status as a protocol version writes it: a number from 0 to 4 in version 1, a four-letter code in version 2.
 """
 
+UnifiedStatus = Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+"""A status in the unified API, which is the same for all versions."""
+FINAL: frozenset[UnifiedStatus] = frozenset({"executed", "settled", "rejected", "cancelled"})
+"""The final statuses of the unified API; ``executed`` may still become ``settled``."""
 UNKNOWN = "UNKNOWN"
 """The neutral form of the number 0, which has no ISO 20022 code."""
 _AFTER_FINAL: Mapping[str, frozenset[str]] = {
@@ -34,8 +39,9 @@ class Statuses:
         meanings: all statuses of the version, with their meanings.
         reported: the neutral form of each status that banks may report, by the text of the status.
         spelled: the version's status for each neutral form.
-        other: the version's status for neutral forms that ``spelled`` does not contain.
-        first: the status of a new payment if the bank's response has no status.
+        other: the version's status for all other neutral forms.
+        first: the first status if the bank's response has none.
+        unified: the unified form of each status, by its text; any other text is ``unknown``.
     """
 
     meanings: Mapping[Status, str]
@@ -43,6 +49,7 @@ class Statuses:
     spelled: Mapping[str, Status]
     other: Status
     first: Status
+    unified: Mapping[str, UnifiedStatus]
 
     def read(self, value: object) -> str | None:
         """Return the neutral form of a reported status, or ``None`` if the version does not have this status."""
@@ -65,6 +72,10 @@ class Statuses:
     def is_executed(self, status: object) -> bool:
         """Whether the money has left the debtor's account."""
         return self.read(status) in _EXECUTED
+
+    def unify(self, status: object) -> UnifiedStatus:
+        """The unified form of a status."""
+        return self.unified.get(str(status), "unknown")
 
     def may_follow(self, current: Status, new: Status) -> bool:
         """Whether a payment's status may change from ``current`` to ``new``. A status that is not final may change."""
@@ -96,6 +107,7 @@ NUMBERS = Statuses(
     spelled={UNKNOWN: 0, "RJCT": 2, "CANC": 3, "ACSC": 4, "ACCC": 4},
     other=1,
     first=1,
+    unified={"1": "pending", "2": "rejected", "3": "cancelled", "4": "executed"},
 )
 """The payment statuses of version 1, which are numbers."""
 CODES = Statuses(
@@ -104,6 +116,15 @@ CODES = Statuses(
     spelled={str(code): code for code in _CODES},
     other="RCVD",
     first="RCVD",
+    unified={
+        **dict.fromkeys(("RCVD", "PDNG", "ACCP", "ACFC", "PART"), "pending"),
+        **dict.fromkeys(("ACTC", "PATC"), "authorising"),
+        **dict.fromkeys(("ACSP", "ACWC", "ACWP"), "accepted"),
+        "ACSC": "executed",
+        "ACCC": "settled",
+        "RJCT": "rejected",
+        "CANC": "cancelled",
+    },
 )
 """The payment statuses of version 2, which are ISO 20022 codes. Banks may also report numbers, because the
 specification gives the type as N.

@@ -278,12 +278,10 @@ REFRESH_TOKEN_USED = _grant("the refresh token has already been used: the consen
 
 # -- TPPs: payments
 
-SWIFT_NOT_POSSIBLE = RefusalRow(Fault.SCHEME, "payment_scheme SWIFT is available only for single payments in version 2")
-SCHEME_MISSING = RefusalRow(
-    Fault.SCHEME, "payment_scheme is required for this currency: only GBP and EUR have a default"
-)
+SWIFT_NOT_POSSIBLE = RefusalRow(Fault.SCHEME, "{member} SWIFT is available only for single payments in version 2")
+SCHEME_MISSING = RefusalRow(Fault.SCHEME, "{member} is required for this currency: only GBP and EUR have a default")
 SCHEME_NOT_OFFERED = RefusalRow(
-    Fault.SCHEME, "this bank does not offer {scheme} for this payment; available values of payment_scheme: {possible}"
+    Fault.SCHEME, "this bank does not offer {scheme} for this payment; available values of {member}: {possible}"
 )
 """The bank or this type of payment does not support the payment scheme."""
 CALLBACK_URL_FOREIGN = RefusalRow(

@@ -11,6 +11,7 @@ from typing import NotRequired, TypedDict
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, UnifiedScopeName
+from chalicelib.openbanking.protocol.payment_statuses import UnifiedStatus
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EXPIRING_SECONDS = 7 * 24 * 3600
@@ -82,6 +83,10 @@ class PaymentStatusChanged(TypedDict):
     """The payment's status at a version 1 bank. Example: ``4``."""
     transaction_status: NotRequired[AN[4]]
     """The payment's status at a version 2 bank. Example: ``"ACSC"``."""
+    status: UnifiedStatus
+    """The payment's status in the unified API. Example: ``"executed"``."""
+    is_final: bool
+    """Whether the status is final; ``executed`` may still become ``settled``. Example: ``true``."""
 
 
 class TestEvent(TypedDict):

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
-from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp, Uuid, WebAddress
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, OrderState
+from chalicelib.openbanking.protocol.payment_statuses import UnifiedStatus
 from chalicelib.openbanking.unified.history import LONGEST_CURSOR
 
 BalanceType = Literal["booked", "available", "opening_booked", "forward_available", "non_invoiced", "other"]
@@ -183,6 +185,55 @@ class UnifiedTransactions(Retrieved):
     """The entries that are left out, at most 100, and the number of others. Example: ``[]``."""
     transactions: list[UnifiedTransaction]
     """The transactions."""
+
+
+class UnifiedInitiation(TypedDict):
+    """A payment that the bank has accepted; the PSU confirms it at ``confirmation_url``."""
+
+    payment_id: AN[LONGEST_PAYMENT_ID]
+    """The payment's identifier at the bank. Example: ``"P2026112100017"``."""
+    confirmation_url: WebAddress
+    """The URL where the PSU confirms the payment. Example: ``"https://bank.example/confirm/9f3c1b"``."""
+    status: UnifiedStatus
+    """The payment's status. Example: ``"pending"``."""
+    native_status: AN[255] | None
+    """The status as the bank gives it; null at banks of version 1, which give none. Example: ``"RCVD"``."""
+
+
+class UnifiedStatusEntry(TypedDict):
+    """A payment's status at a point in time."""
+
+    status: UnifiedStatus
+    """The payment's status. Example: ``"pending"``."""
+    native_status: AN[255]
+    """The status as the bank reported it. Example: ``"RCVD"``."""
+    at: Timestamp
+    """When the bank reported the status. Example: ``"2026-11-21T09:30:00+00:00"``."""
+
+
+class UnifiedPaymentStatus(TypedDict):
+    """A payment's status, or the outcome of an order for which the bank named no payment."""
+
+    payment_id: AN[LONGEST_PAYMENT_ID] | None
+    """The payment's identifier at the bank; null if the bank named no payment. Example: ``"P2026112100017"``."""
+    request_id: Uuid | None
+    """The order's X-Request-Id; null for payments of old releases.
+    Example: ``"fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"``.
+    """
+    kind: Kind
+    """The kind of payment. Example: ``"single"``."""
+    status: UnifiedStatus
+    """The payment's status. Example: ``"accepted"``."""
+    is_final: bool
+    """Whether the status is final; ``executed`` may still become ``settled``. Example: ``false``."""
+    native_status: AN[255] | None
+    """The status as the bank gives it; null if the bank named no payment. Example: ``"ACSP"``."""
+    outcome: OrderState | None
+    """``unknown`` or ``pending`` while it is unknown whether the bank has the payment, ``not_accepted`` once it is
+    known that the bank does not have it; otherwise null. Example if sent: ``"unknown"``.
+    """
+    history: list[UnifiedStatusEntry]
+    """The first status and the reported ones, oldest first."""
 
 
 class UnifiedFundsConfirmation(Retrieved):

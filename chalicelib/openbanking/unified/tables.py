@@ -6,38 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from chalicelib.foundation.fields.field_types import OpenMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.webhooks import RelayedCall
 from chalicelib.openbanking.unified.answers import TransactionStatus
+from chalicelib.openbanking.unified.bank_requests import Members, RequestRow, RequestTable
 from chalicelib.openbanking.unified.calls import UnifiedCall
 from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Shape
 
-Members = Mapping[str, Any]
 TRANSACTION_ORDER = ("stable_key", "transaction_id", "status", "direction")
 """The first members of a transaction, of which this service sets all but ``transaction_id``."""
-
-
-def unchanged(value: Any) -> Any:
-    """Return a value unchanged."""
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class RequestRow:
-    """A member of the request to the bank: its name, the unified parameter, and the conversion."""
-
-    native: str
-    unified: str
-    convert: Callable[[Any], Any] = unchanged
-
-
-def build_request(rows: Sequence[RequestRow], query: Members) -> dict[str, Any]:
-    """Return the request to the bank. Parameters that are ``None`` are left out."""
-    return {row.native: row.convert(query[row.unified]) for row in rows if query.get(row.unified) is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +105,25 @@ class TransactionTable(ReadTable):
 
 
 @dataclass(frozen=True, slots=True)
+class FundsTable:
+    """Unified confirmations of funds at banks of one version: the native call, and the rows of its body."""
+
+    native: RelayedCall
+    request: RequestTable
+
+
+@dataclass(frozen=True, slots=True)
 class UnifiedVersion:
-    """The unified API at banks of one version: the table of each read."""
+    """The unified API at banks of one version: the table of each read and of each kind of payment."""
 
     accounts: ListTable
     account: ReadTable
     balances: ListTable
     transactions: TransactionTable
+    funds_confirmations: FundsTable
+    payments: Mapping[Kind, RequestTable]
 
-    def read(self, call: UnifiedCall) -> ReadTable:
+    def read(self, call: UnifiedCall) -> ReadTable | FundsTable:
         """Return the table of a call."""
-        table: ReadTable = getattr(self, call.name)
+        table: ReadTable | FundsTable = getattr(self, call.name)
         return table

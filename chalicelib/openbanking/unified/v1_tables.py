@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from chalicelib.openbanking.protocol import v1_account_messages as messages
 from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, ACCOUNT_PAYMENTS, ACCOUNTS
-from chalicelib.openbanking.unified import values
+from chalicelib.openbanking.unified import v1_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
+from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
 from chalicelib.openbanking.unified.history import LAST_PAGE, PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides, find
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
     ListTable,
-    Members,
     NativeList,
     ReadTable,
-    RequestRow,
     TransactionTable,
     UnifiedVersion,
 )
@@ -134,4 +133,6 @@ UNIFIED = UnifiedVersion(
         first_position="1",
         last_page=LAST_PAGE,
     ),
+    funds_confirmations=v1_payment_tables.FUNDS,
+    payments=v1_payment_tables.PAYMENTS,
 )

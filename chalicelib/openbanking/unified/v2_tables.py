@@ -5,17 +5,16 @@ from __future__ import annotations
 from chalicelib.openbanking.protocol import v2_account_messages as messages
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
 from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, ACCOUNT_TRANSACTIONS, ACCOUNTS
-from chalicelib.openbanking.unified import values
+from chalicelib.openbanking.unified import v2_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
+from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
 from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
     ListTable,
-    Members,
     NativeList,
     ReadTable,
-    RequestRow,
     TransactionTable,
     UnifiedVersion,
 )
@@ -152,4 +151,6 @@ UNIFIED = UnifiedVersion(
         next_position=next_page,
         repeats_allowed=0,
     ),
+    funds_confirmations=v2_payment_tables.FUNDS,
+    payments=v2_payment_tables.PAYMENTS,
 )

@@ -8,8 +8,9 @@ from typing import Any
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.unified import answers, calls, messages
+from chalicelib.openbanking.unified.bank_requests import RequestRow
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
-from chalicelib.openbanking.unified.tables import RequestRow, TransactionTable, UnifiedVersion
+from chalicelib.openbanking.unified.tables import TransactionTable, UnifiedVersion
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.openapi.conversion_docs import describe
 from infra.render.openapi.introduction import table, unified_scopes_table

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chalicelib.openbanking.unified import values
-from chalicelib.openbanking.unified.tables import UnifiedVersion, unchanged
+from chalicelib.openbanking.unified.bank_requests import unchanged
+from chalicelib.openbanking.unified.tables import UnifiedVersion
 
 Conversion = Callable[..., Any]
 _PLAIN = (unchanged, values.text, values.boolean)

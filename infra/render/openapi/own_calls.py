@@ -365,6 +365,8 @@ def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
 
 
 def _webhook_of(call: RelayedCall | PaymentCall, version: Version) -> Webhook | None:
+    if isinstance(call, PaymentCall):
+        return version.payments.get(call.kind)
     if isinstance(call, UnifiedCall):
         mapping = UNIFIED_VERSIONS.get(version.number)
         return version.webhook_by_call[mapping.read(call).native] if mapping else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from chalicelib.foundation.call_limits import LimitReached
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
@@ -98,6 +98,9 @@ def _by_name(*cases: Case) -> Mapping[str, Case]:
 _AUTHORIZE = {"bic": "DEMODEF1", "scopes": ["accounts"]}
 _REQUEST_URL = "https://bank.example/authorize"
 _TRANSACTIONS = {"account_id": "1", "booking_status": "both"}
+_NO_BBAN = Problem(
+    "creditor.bban", "value", "cannot be sent: banks of version 1 take an iban, or account_number with sort_code"
+)
 _NOT_ASKED = BankFailed.of_open_circuit(CircuitOpen(17))
 
 CASES = _by_name(
@@ -243,7 +246,13 @@ CASES = _by_name(
         _with_oauth_error(_body(TokenRequest, {"grant_type": "password"}), "unsupported_grant_type"),
     ),
     # payments
-    _case("scheme", refusals.SCHEME_NOT_OFFERED, scheme="CHAPS", possible="SCT, SCTI, SWIFT"),
+    _case("scheme", refusals.SCHEME_NOT_OFFERED, member="payment_scheme", scheme="CHAPS", possible="SCT, SCTI, SWIFT"),
+    _case("unified_scheme", refusals.SCHEME_NOT_OFFERED, member="scheme", scheme="CHAPS", possible="SCT, SCTI, SWIFT"),
+    Case(
+        "not_at_this_bank",
+        "Banks of this version cannot carry a member (`not_at_this_bank`)",
+        refuse_fields(InvalidMessage([_NO_BBAN]), reason_code="not_at_this_bank"),
+    ),
     _case("callback_foreign", refusals.CALLBACK_URL_FOREIGN),
     _case("key_wrong", refusals.IDEMPOTENCY_KEY_WRONG, most=255),
     _case("key_used", refusals.IDEMPOTENCY_KEY_USED),

@@ -24,6 +24,10 @@ from tests.openbanking.kit import TOKEN, URL, VERSIONS, Consented
 from tests.openbanking.payments import SCOPES, Pisp, payment_answer
 
 BICS = {1: "ALPHGB21", 2: "BETADEF1"}
+EXECUTED: dict[int, dict[str, Any]] = {
+    1: {"payment_status": 4, "status": "executed", "is_final": True},
+    2: {"transaction_status": "ACSC", "status": "executed", "is_final": True},
+}
 OVERLAP = 3600
 
 
@@ -194,8 +198,7 @@ def test_a_status_event_contains_the_status_code_type_of_the_bank_version(
 
     assert pisp.report(4).status == 200  # version 2 takes the numbers as well
 
-    status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
-    told = {"bic": BICS[version], "payment_id": "P-1", **status}
+    told = {"bic": BICS[version], "payment_id": "P-1", **EXECUTED[version]}
     if pisp.bearer:
         told["consent_id"] = listening.tpp.call("GET", "/tpp/consent", bearer=pisp.bearer).body["consent_id"]
     assert arrived(listening, "payment.status_changed") == [
@@ -239,10 +242,9 @@ def test_early_status_reports_send_one_event_when_the_payment_is_recorded(listen
     assert pisp.pay().status == 200
 
     (event,) = arrived(listening)
-    status = {"payment_status": 4} if version == 1 else {"transaction_status": "ACSC"}
     assert (event["type"], event["data"]) == (
         "payment.status_changed",
-        {"bic": BICS[version], "payment_id": "P-1", **status},
+        {"bic": BICS[version], "payment_id": "P-1", **EXECUTED[version]},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chalicelib.foundation import log
@@ -22,6 +22,7 @@ def require_scope(call: RelayedCall | PaymentCall, consent: Consent, unified: st
     """Return the webhook for a call in the consent's version, if the consent's scopes allow it.
 
     Args:
+        call: a native call, or a unified payment.
         unified: the unified scope of a unified call, which the refusal names as well.
 
     Raises:
@@ -35,8 +36,9 @@ def require_scope(call: RelayedCall | PaymentCall, consent: Consent, unified: st
 
 
 def require_webhook(call: RelayedCall | PaymentCall, version: Version) -> Webhook:
-    """Return the webhook for a call in ``version``. Raises: Refusal."""
-    webhook = version.webhook_by_call.get(call)
+    """Return the webhook for a call in ``version``, for a payment that of its kind. Raises: Refusal."""
+    by_kind, by_call = version.payments, version.webhook_by_call
+    webhook = by_kind.get(call.kind) if isinstance(call, PaymentCall) else by_call.get(call)
     if webhook is None:
         raise refusals.CALL_NOT_IN_VERSION(version=version.number)
     return webhook
@@ -50,10 +52,11 @@ def require_bank(banks: Banks, consent: Consent) -> Bank:
     return bank
 
 
-def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
+def check_accounts(consent: Consent, request: Mapping[str, Any], spell: Callable[[str], str] = str) -> None:
     """Refuse a request for an account that the PSU did not approve, before the bank is called.
 
-    If the consent has no identifiers of a kind, the bank decides.
+    If the consent has no identifiers of a kind, the bank decides. ``spell`` converts a member of the request to the
+    TPP's name for it.
 
     Raises:
         Refusal: the account is not approved. The message names the member.
@@ -61,7 +64,7 @@ def check_accounts(consent: Consent, request: Mapping[str, Any]) -> None:
     holders = {"": request} | {f"{name}.": request[name] for name in _HOLDERS if name in request}
     for place, holder in holders.items():
         for member in _unapproved_members(consent, holder):
-            raise refusals.ACCOUNT_NOT_APPROVED(member=f"{place}{member}")
+            raise refusals.ACCOUNT_NOT_APPROVED(member=spell(f"{place}{member}"))
 
 
 def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str, Any]) -> Mapping[str, Any]:

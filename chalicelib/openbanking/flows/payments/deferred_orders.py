@@ -6,7 +6,7 @@ An order is sent again only if it was provably never sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,19 +29,20 @@ from chalicelib.openbanking.flows.payments.execution import (
     release_attempt,
     send_order,
 )
-from chalicelib.openbanking.flows.payments.orders import PaymentOrder
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder, answer_order
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, PaymentCall
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import TABLE as CONSENTS
 from chalicelib.openbanking.records.orders import Order
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS
 
-_PAYMENTS = {call.path: call for call in PAYMENTS}
+_PAYMENTS: Mapping[str, PaymentCall] = {call.path: call for call in (*PAYMENTS, *UNIFIED_PAYMENTS)}
 _BUSY = "the bank was busy with other requests or did not respond"
 Release = Callable[[Caller | None], Keep]
 """Creates the function that records the outcome of an order that was not sent, and releases the claims of the order.
@@ -86,7 +87,7 @@ def send_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics
             refusal = refuse_failure(failure, metrics)
             raise fail_finally(delivery, refusal, clock.time(), ending, failure.status) from None
 
-    return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
+    return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer_order(order, answer).body)), keep)
 
 
 def expire_deferred_order(dispatch: Dispatch, *, call: Call, clock: Clock, metrics: Metrics) -> Undeliverable:

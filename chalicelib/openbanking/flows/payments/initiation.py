@@ -33,7 +33,7 @@ from chalicelib.openbanking.flows.payments.execution import (
     require_reachable,
     send_order,
 )
-from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder, answer_order, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
 from chalicelib.openbanking.oauth.tpp_request import (
     TppCredentials,
@@ -53,6 +53,7 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
 from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderAnswers, OrderClaim
 from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, Orders, compute_order_digest, has_attempt
+from chalicelib.openbanking.unified.calls import UnifiedPaymentCall, unified_scope
 from chalicelib.statistics import current_call
 
 Known = Mapping[str, Any] | DeferredRequest | None
@@ -90,7 +91,7 @@ def initiate_payment(
     if is_direct:
         members = {name: value for name, value in members.items() if name != "bic"}
     psu = read_psu(request.headers, request.repeated_headers)
-    bank_request = build_bank_request(order, members)
+    bank_request = _build_request(order, members)
     if prefers_deferral(request):
         return call(_accept, order, bank_request, psu)
     outgoing = call(prepare_order, order, bank_request, psu)
@@ -100,7 +101,8 @@ def initiate_payment(
         return _repeat_answer(first)
     try:
         answer = call(send_order, order, bank_request, outgoing)
-        puts = _put_outcome(order, lambda claim: order_answers.put_answer(claim, answer.body))
+        answered = answer_order(order, answer)
+        puts = _put_outcome(order, lambda claim: order_answers.put_answer(claim, answered.body))
         call(record_payment, order, answer, puts, if_failed=partial(_report_not_recorded, order, metrics))
     except BankFailed as failure:
         refusal = refuse_failure(failure, metrics)
@@ -109,7 +111,16 @@ def initiate_payment(
         record = partial(call, record_failure, order, failure, puts)
         try_to(record, "failed payment not recorded", request_id=order.record.request_id)
         raise refusal from failure
-    return answer
+    return answered
+
+
+def _build_request(order: PaymentOrder, members: object) -> dict[str, Any]:
+    """Build the validated body of the request to the bank. Raises: Refusal."""
+    if not isinstance(order.call, UnifiedPaymentCall):
+        return build_bank_request(order, members)
+    from chalicelib.openbanking.flows.payments.unified_orders import build_unified_request
+
+    return build_unified_request(order, members)
 
 
 def _authorize(
@@ -136,7 +147,7 @@ def _authorize(
     spent = caller.consent.status == "spent"
     if spent and (claim is None or item is None or not claim.has_same_consent(item)):
         raise refusals.BEARER_SPENT()
-    webhook = require_scope(tpp_call, caller.consent)
+    webhook = require_scope(tpp_call, caller.consent, unified_scope(tpp_call))
     first = call(_find_outcome, claim, item) if claim else None
     if first is not None:
         return first

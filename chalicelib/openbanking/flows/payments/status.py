@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
@@ -21,6 +21,7 @@ from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClien
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.deferred_calls import record_deferred
 from chalicelib.openbanking.flows.payments.outcomes import resolve_by_answer, write_status
+from chalicelib.openbanking.flows.payments.status_forms import STATUS_FORMS
 from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
@@ -33,7 +34,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import OrderState
 from chalicelib.openbanking.protocol.psu_context import PsuContext, read_psu
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, STATUS_PATH
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
@@ -43,6 +44,9 @@ from chalicelib.openbanking.records.order_answers import DeferredRequest
 from chalicelib.openbanking.records.orders import Orders, RecordedOrder, is_order, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
 from chalicelib.statistics import current_call
+
+if TYPE_CHECKING:
+    from chalicelib.openbanking.unified.answers import UnifiedPaymentStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,28 +116,37 @@ def _read_report(bank: Bank, request: PaymentsStatus, version: Version, now: int
 
 
 def get_status(
-    credentials: TppCredentials, request: TppRequest, *, call: Call, clock: Clock, outbox: Outbox, engine: Engine
-) -> BankAnswer | DeferredRequest | OrderWithoutPayment:
+    path: str,
+    credentials: TppCredentials,
+    request: TppRequest,
+    *,
+    call: Call,
+    clock: Clock,
+    outbox: Outbox,
+    engine: Engine,
+) -> BankAnswer | DeferredRequest | OrderWithoutPayment | UnifiedPaymentStatus:
     """Return the status of a TPP's payment, or the outcome of an order for which the bank named no payment.
 
-    The client, its request id and bearer token are checked first, then the PSU's headers, the query, and the payment.
+    The response has the form of the call at ``path``. The client, its request id and bearer are checked first, then the
+    PSU's headers, the query, and the payment.
 
     Raises:
         Refusal.
     """
-    lookup = call(_look_up, credentials, dict(request.query))
+    form, lookup = STATUS_FORMS[path], call(_look_up, credentials, dict(request.query))
     psu = read_psu(request.headers, request.repeated_headers)
-    payment = _require_payment(lookup, request.parameters(), clock.time())
-    if not isinstance(payment, Payment):
-        return payment
+    payment = _require_payment(lookup, request.parameters())
+    if isinstance(payment, RecordedOrder):
+        return form.describe_order(payment, _state_of(payment, clock.time()))
     if prefers_deferral(request) and payment.version.answers_status_queries:
         body = {"payment_id": payment.payment_id, **psu.as_members()}
         recorded = record_deferred(
-            outbox, STATUS_PATH, request.request_id, payment.client_id, payment.bic, lookup.consent, body
+            outbox, path, request.request_id, payment.client_id, payment.bic, lookup.consent, body
         )
         accepted = DeferredRequest(recorded.delivery_ids[0])
         return engine.carry_out(lambda _: Outcome(accepted, deliveries=recorded))
-    return call(query_status, payment, lookup.consent, request_id=request.request_id, psu=psu)
+    answer = call(query_status, payment, lookup.consent, request_id=request.request_id, psu=psu)
+    return form.describe(payment, answer)
 
 
 def query_status(
@@ -147,7 +160,7 @@ def query_status(
     consents: Consents,
     bank_client: BankClient,
 ) -> BankAnswer:
-    """Return a payment's status, queried from the bank or, in versions without queries, as last reported.
+    """Return a payment's native status, queried from the bank or, in versions without queries, as last reported.
 
     If the outcome is unknown and the bank does not respond, return the last recorded status.
 
@@ -196,8 +209,8 @@ def _look_up(
     return _find_payment(store, PaymentLookup(caller.client, caller.consent, caller.items[0]))
 
 
-def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) -> Payment | OrderWithoutPayment:
-    """Return the payment, if it belongs to the caller, or the outcome of an order without a payment from the bank.
+def _require_payment(lookup: PaymentLookup, query: Mapping[str, str]) -> Payment | RecordedOrder:
+    """Return the payment, if it belongs to the caller, or the order for which the bank named no payment.
 
     A spent bearer token can only query its own payment.
 
@@ -209,7 +222,7 @@ def _require_payment(lookup: PaymentLookup, query: Mapping[str, str], now: int) 
         raise refusals.BEARER_SPENT()
     read_parameters(PaymentStatusQuery, dict(query))
     if lookup.order is not None:
-        return {"request_id": lookup.order.order.request_id, "outcome": _state_of(lookup.order, now)}
+        return lookup.order
     payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
     if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
         raise refusals.PAYMENT_UNKNOWN()

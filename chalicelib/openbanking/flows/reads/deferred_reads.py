@@ -21,12 +21,13 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import require_bank
 from chalicelib.openbanking.flows.deferred_calls import fail_finally, read_client_and_consent, store_refusal
 from chalicelib.openbanking.flows.payments.status import query_status
+from chalicelib.openbanking.flows.payments.status_forms import STATUS_FORMS
 from chalicelib.openbanking.flows.reads.forms import native_call, require_read_scope, restore_read
 from chalicelib.openbanking.flows.reads.relay import call_bank, release_read_with
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
-from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH, RelayedCall
+from chalicelib.openbanking.protocol.webhooks import RELAYED, RelayedCall
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.payments import Payment, payment_key
@@ -41,18 +42,19 @@ def send_deferred_read(dispatch: Dispatch, *, call: Call, store: Store, clock: C
     """Send the request to the bank. Raises: Undeliverable, final if the bank or this service refused it."""
     delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
     psu, now = PsuContext.from_members(members), clock.time()
-    of_payment = delivery.topic == STATUS_PATH
-    keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
+    form = STATUS_FORMS.get(delivery.topic)
+    keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if form else []
     release = _release_read(delivery, members, call)
     try:
-        client, consent, found = read_client_and_consent(store, delivery, keys, now, or_spent=of_payment)
+        client, consent, found = read_client_and_consent(store, delivery, keys, now, or_spent=form is not None)
         if not client.active:
             raise refusals.CLIENT_UNKNOWN()
-        if of_payment:
+        if form is not None:
             if found[0] is None:
                 raise refusals.PAYMENT_GONE()
             payment = Payment.from_item(found[0])
-            answer = call(query_status, payment, consent, request_id=delivery.request_id, psu=psu)
+            status = call(query_status, payment, consent, request_id=delivery.request_id, psu=psu)
+            answer = form.describe(payment, status)
         else:
             answer = call(_read, delivery, members, consent, psu=psu)
     except BankFailed as failure:

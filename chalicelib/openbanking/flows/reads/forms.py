@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import RelayedCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.unified.calls import UnifiedCall
+from chalicelib.openbanking.unified.calls import UnifiedCall, unified_scope
 
 
 class Read(Protocol):
@@ -73,7 +73,7 @@ def native_call(tpp_call: RelayedCall, consent: Consent) -> RelayedCall:
 
 def require_read_scope(tpp_call: RelayedCall, native: RelayedCall, consent: Consent) -> Webhook:
     """Return the webhook of a call's ``native`` call, if the consent's scopes allow it. Raises: Refusal."""
-    return require_scope(native, consent, tpp_call.scope if isinstance(tpp_call, UnifiedCall) else None)
+    return require_scope(native, consent, unified_scope(tpp_call))
 
 
 def validate_read(
@@ -83,7 +83,8 @@ def validate_read(
     if isinstance(tpp_call, UnifiedCall):
         from chalicelib.openbanking.flows.reads.unified_reads import validate_unified
 
-        return call(validate_unified, tpp_call, webhook, request.parameters(), consent=consent)
+        given = request.parameters() if tpp_call.method == "GET" else request.json()
+        return call(validate_unified, tpp_call, webhook, given, consent=consent)
     if tpp_call.method == "GET":
         return NativeRead(webhook, _dump(read_parameters(webhook.request, request.parameters())))
     return NativeRead(webhook, _dump(read_fields(webhook.request, request.json())))

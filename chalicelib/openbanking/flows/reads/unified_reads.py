@@ -22,12 +22,14 @@ from chalicelib.openbanking.bank_client.bank_answers import (
 )
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent.permissions import withhold_entries
+from chalicelib.openbanking.flows.reads.unified_funds import UnifiedFundsRead, validate_funds
 from chalicelib.openbanking.oauth.tpp_request import read_parameters
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.unified.bank_requests import Members, build_request
 from chalicelib.openbanking.unified.calls import (
     UNIFIED_ACCOUNT,
     UNIFIED_ACCOUNTS,
@@ -39,7 +41,7 @@ from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, rea
 from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.messages import AccountQuery, AccountsQuery, TransactionsQuery
 from chalicelib.openbanking.unified.rows import BANK, find
-from chalicelib.openbanking.unified.tables import ListTable, Members, ReadTable, TransactionTable, build_request
+from chalicelib.openbanking.unified.tables import FundsTable, ListTable, ReadTable, TransactionTable
 from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, UnusablePage, read_page
 from chalicelib.openbanking.unified.values import identifier
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
@@ -63,10 +65,12 @@ def validate_unified(
     consent: Consent,
     clock: Clock,
     transaction_cursors: TransactionCursors,
-) -> UnifiedRead:
-    """Validate the parameters of a unified read, from a query or from the body of its delivery. Raises: Refusal."""
-    query = read_parameters(_QUERIES[call], parameters).model_dump(by_alias=True)
+) -> UnifiedRead | UnifiedFundsRead:
+    """Validate the parameters or the body of a unified read, from a request or from its delivery. Raises: Refusal."""
     table = UNIFIED_VERSIONS[consent.api_version].read(call)
+    if isinstance(table, FundsTable):
+        return validate_funds(table, webhook, parameters, consent, clock)
+    query = read_parameters(_QUERIES[call], parameters).model_dump(by_alias=True)
     if len(query.get("account_id") or "") > table.longest_account_id:
         raise refusals.ACCOUNT_ID_TOO_LONG(longest=table.longest_account_id)
     first = PageState(table.first_position if isinstance(table, TransactionTable) else "")

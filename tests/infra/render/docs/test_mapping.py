@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from chalicelib.openbanking.unified import values
+from chalicelib.openbanking.unified.bank_requests import RequestRow
 from chalicelib.openbanking.unified.calls import UNIFIED_READS
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
-from chalicelib.openbanking.unified.tables import RequestRow
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.docs import mapping
 from infra.render.openapi.conversion_docs import describe
