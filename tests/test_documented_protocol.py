@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS as PAYMENT_CALLS
 from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from chalicelib.openbanking.unified.entries import MOST_PROBLEMS, Problems, read_entries
 from chalicelib.openbanking.unified.history import LAST_PAGE, LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from chalicelib.statistics.day_records import OLDEST_DAYS
@@ -25,7 +25,7 @@ from tests.kit.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
 from tests.kit.documents import VERSIONS as VERSIONS_PAGE
 
 CALLS = [(call.method, call.path, webhooks_of(call)) for call in (*RELAYED, *UNIFIED_READS)] + [
-    ("POST", call.path, webhooks_of(call)) for call in PAYMENT_CALLS
+    ("POST", call.path, webhooks_of(call)) for call in (*PAYMENT_CALLS, *UNIFIED_PAYMENTS)
 ]
 NONE = "\N{EN DASH}"
 _, SECOND = VERSIONS.values()

@@ -204,7 +204,7 @@ def test_a_subpage_links_to_its_parent_and_to_adjacent_subpages(causeway: Causew
     text = WebUser(causeway).get("/docs/reference/tpp-api/account").text
 
     assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
-    assert 'href="/docs/reference/tpp-api/unified-api" rel="prev"' in text
+    assert 'href="/docs/reference/tpp-api/unified-payments" rel="prev"' in text
     assert 'href="/docs/reference/tpp-api/payments" rel="next"' in text
     assert "<title>Account · TPP calls and events · Causeway</title>" in text
     assert '<link rel="alternate" type="text/markdown" href="/docs/reference/tpp-api.md">' in text

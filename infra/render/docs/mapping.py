@@ -33,9 +33,14 @@ _POSITION = "position"
 
 def calls_table() -> str:
     """Return the unified calls with the webhook and the scope of each version."""
+    named = [(call.method, call) for call in calls.UNIFIED_READS] + [("POST", call) for call in calls.UNIFIED_PAYMENTS]
     rows = [
-        (f"`{call.method} {call.path}`", f"`{call.scope}`", *map(_webhook_cell, _by_version(webhooks_of(call))))
-        for call in calls.UNIFIED_READS
+        (
+            f"`{method} {call.path}`",
+            f"`{call.scope}`" if call.scope else "-",
+            *map(_webhook_cell, _by_version(webhooks_of(call))),
+        )
+        for method, call in named
     ]
     return table(("Call", "Scope", *_VERSIONS), rows)
 

@@ -8,7 +8,7 @@ from chalicelib.openbanking.protocol import errors
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, Webhook
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from infra.render.openapi import row_docs
 from infra.render.openapi.introduction import table
 from infra.render.openapi.own_calls import webhooks_of
@@ -19,7 +19,7 @@ NONE = "\N{EN DASH}"
 def webhooks() -> str:
     """Return the webhooks of both versions with the calls that trigger them, and the scopes."""
     calls = [(f"`{call.method} {call.path}`", webhooks_of(call)) for call in (*RELAYED, *UNIFIED_READS)]
-    calls += [(f"`POST {call.path}`", webhooks_of(call)) for call in PAYMENTS]
+    calls += [(f"`POST {call.path}`", webhooks_of(call)) for call in (*PAYMENTS, *UNIFIED_PAYMENTS)]
     triggers: dict[tuple[str, ...], list[str]] = {}
     for call, found in calls:
         triggers.setdefault(tuple(_webhook_cells(found)), []).append(call)

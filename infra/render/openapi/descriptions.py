@@ -63,7 +63,10 @@ def _members() -> Iterator[Describe]:
 def _rows() -> Iterator[Describe]:
     for call in (*webhooks.RELAYED, *webhooks.PAYMENTS):
         yield partial(row_docs.purpose_of, call, webhooks.__name__)
-    yield from (partial(row_docs.purpose_of, call, calls.__name__) for call in calls.UNIFIED_READS)
+    yield from (
+        partial(row_docs.purpose_of, call, calls.__name__) for call in (*calls.UNIFIED_READS, *calls.UNIFIED_PAYMENTS)
+    )
+    yield partial(row_docs.purpose, "UNIFIED_STATUS_PATH", calls.__name__)
     yield partial(row_docs.purpose, "STATUS_PATH", webhooks.__name__)
     yield from (partial(row_docs.purpose_of, call, bank_calls.__name__) for call in bank_calls.BANK_CALLS)
     for version in VERSIONS.values():

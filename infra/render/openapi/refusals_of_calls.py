@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.openbanking.protocol.bank_calls import BankCall
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
-from chalicelib.openbanking.unified.calls import UnifiedCall
+from chalicelib.openbanking.unified.calls import UnifiedCall, UnifiedPaymentCall
 from infra.render.openapi.own_calls import webhooks_of
 from infra.render.openapi.refusal_cases import BODY, CASES, CLIENT, CONSENT, QUERY, Case
 
@@ -59,12 +59,23 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
 def of_unified_read(call: UnifiedCall, request: type[Message]) -> list[Case]:
     """Return the refusals of a unified call that the service relays to a bank, by the model of its request."""
     members = request.model_fields
+    if call.method == "POST":
+        read = ("parameters_none", *BODY, "not_at_this_bank", "account")
+        return _cases(CONSENT, ("unified_scope", "psu_headers"), read, _BANK_FAILS, _OURS)
     account = ("account_id_too_long", "account") if "account_id" in members else ()
     pages = ("parameter_date", "transactions_cursor", "from_too_early", *_PAGES) if "cursor" in members else ()
     unknown = ("unknown_to_bank",) if account else ()
     limit = ("access_exceeded",) if call.reads_accounts else ()
     read = (*account, *pages, *unknown)
     return _cases(CONSENT, ("unified_scope", "psu_headers"), QUERY, read, _BANK_FAILS, limit, _OURS)
+
+
+def of_unified_payment(call: UnifiedPaymentCall) -> list[Case]:
+    """Return the refusals of a unified payment initiation."""
+    names = {"scope": "unified_scope", "scheme": "unified_scheme"}
+    cases = [CASES[names.get(case.name, case.name)] for case in of_payment_call(call)]
+    place = next(number for number, case in enumerate(cases) if case.name == "unified_scheme")
+    return [*cases[:place], CASES["not_at_this_bank"], *cases[place:]]
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:

@@ -56,15 +56,20 @@ def _scopes(names: list[str]) -> dict[str, Any]:
     return {"minItems": 1, "uniqueItems": True, "items": {"type": "string", "enum": names}}
 
 
+_ACCOUNT = (("iban",), ("bban",), ("account_number", "sort_code"))
 _RULES_OF_OBJECTS: Mapping[str, Mapping[str, Any]] = {
     "v1.AccountRequest": _any_of(("iban",), ("account_id",)),
     "v1.FundsAccount": _any_of(("iban",), ("account_id",)),
     "v1.Receiver": _any_of(("receiver_iban",), ("receiver_account_number", "receiver_sort_code")),
-    "v2.PaymentAccount": _any_of(("iban",), ("bban",), ("account_number", "sort_code")),
+    "v2.PaymentAccount": _any_of(*_ACCOUNT),
     "v2.SinglePayment": {
         "if": {"properties": {"payment_scheme": {"const": "SWIFT"}}, "required": ["payment_scheme"]},
         "then": {"required": ["creditor_bank"]},
     },
+    "payment.Creditor": _any_of(*_ACCOUNT),
+    "payment.Debtor": {"anyOf": [*_any_of(*_ACCOUNT)["anyOf"], {"required": ["name"], "maxProperties": 1}]},
+    "payment.FundsAccount": _any_of(("account_id",), *_ACCOUNT),
+    "payment.Remittance": {"dependentRequired": {"reference_type": ["reference"]}},
     "tpp_calls.TokenRequest": _any_of(("authorization_code",), ("code",), ("refresh_token",)),
 }
 

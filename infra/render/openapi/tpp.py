@@ -65,7 +65,7 @@ from infra.render.openapi.unified import UnifiedOperations
 _EVENTS_TAG = ("Events", "Notifications that the service sends to a client's Events URL.")
 _TAGS = (
     ("Authorization", "Authorization requests, consents and tokens, and their revocation."),
-    unified.TAG,
+    *unified.TAGS,
     ("Account", "A PSU's accounts, balances, payments and transactions, passed on from the bank."),
     ("Payments", "Initiation of all types of payment, and payment status."),
     _EVENTS_TAG,

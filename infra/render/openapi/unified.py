@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.openbanking.unified import answers, calls, messages
-from chalicelib.openbanking.unified.calls import UnifiedCall
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery
+from chalicelib.openbanking.unified import answers, calls, messages, payment_messages
+from chalicelib.openbanking.unified.calls import UnifiedCall, UnifiedPaymentCall
 from infra.render.openapi import refusals_of_calls, row_docs
+from infra.render.openapi.document import body, json_content
 from infra.render.openapi.models import model_of
 from infra.render.openapi.operations import NONCE, PROOF_HEADER, PSU, Operations, operation, ref, table_of_webhooks
 from infra.render.openapi.own_calls import webhooks_of
-from infra.render.openapi.schemas import Json
+from infra.render.openapi.schemas import Json, body_example
 
-TAG = ("Unified API", "Accounts, balances and transactions, in one shape for banks of both versions.")
+READS, PAYMENTS = "Unified API", "Unified payments"
+TAGS = (
+    (READS, "Accounts, balances, transactions and funds, in one shape for banks of both versions."),
+    (PAYMENTS, "Payments and their statuses, in one shape for banks of both versions."),
+)
 
 
 class Messages(NamedTuple):
@@ -29,7 +36,11 @@ MESSAGES: Mapping[UnifiedCall, Messages] = {
     calls.UNIFIED_ACCOUNT: Messages(messages.AccountQuery, answers.UnifiedAccountAnswer),
     calls.UNIFIED_BALANCES: Messages(messages.AccountQuery, answers.UnifiedBalances),
     calls.UNIFIED_TRANSACTIONS: Messages(messages.TransactionsQuery, answers.UnifiedTransactions),
+    calls.UNIFIED_FUNDS: Messages(payment_messages.FundsRequest, answers.UnifiedFundsConfirmation),
 }
+_BODIES: Mapping[Kind, str] = {"single": "Payment", "bulk": "BulkPayment", "direct": "DirectPayment"}
+"""The names of the bodies' schemas."""
+_STATUS_ID = "unified_payment_status"
 
 
 class UnifiedOperations(Operations):
@@ -37,7 +48,10 @@ class UnifiedOperations(Operations):
 
     def paths(self) -> Json:
         """Return all operations by path and method."""
-        return {call.path: {call.method.lower(): self.read(call)} for call in calls.UNIFIED_READS}
+        paths = {call.path: {call.method.lower(): self.read(call)} for call in calls.UNIFIED_READS}
+        paths |= {call.path: {"post": self.payment(call)} for call in calls.UNIFIED_PAYMENTS}
+        paths[calls.UNIFIED_STATUS_PATH]["get"] = self.payment_status()
+        return paths
 
     def _parameters(self, query: type[Message]) -> list[Json]:
         """Return the parameters of a query, the mandatory ones first."""
@@ -47,16 +61,66 @@ class UnifiedOperations(Operations):
         """Return the operation of a call that is relayed to the bank."""
         request, answer = MESSAGES[call]
         refused = refusals_of_calls.of_unified_read(call, request)
-        return operation(
+        is_query = call.method == "GET"
+        made = operation(
             call.path,
             row_docs.purpose_of(call, calls.__name__),
-            TAG[0],
+            READS,
             "consent",
-            [*self._parameters(request), ref(PROOF_HEADER), *PSU, ref("Prefer")],
+            [*(self._parameters(request) if is_query else ()), ref(PROOF_HEADER), *PSU, ref("Prefer")],
             {
                 "200": self._good(call.path, {0: model_of(answer)}, *NONCE),
                 "202": self._accepted_response(call.path, *NONCE),
             }
             | self._responses.refusals(call.path, refused, *NONCE),
-            f"Unified scope: `{call.scope}`.\n\n{table_of_webhooks(webhooks_of(call))}",
+            _needs(call),
         )
+        return made if is_query else made | {"requestBody": self._body(request, request.__name__)}
+
+    def payment(self, call: UnifiedPaymentCall) -> Json:
+        """Return the operation of a payment initiation."""
+        is_direct = call.kind == "direct"
+        nonce = () if is_direct else NONCE
+        refused = refusals_of_calls.of_unified_payment(call)
+        made = operation(
+            call.path,
+            row_docs.purpose_of(call, calls.__name__),
+            PAYMENTS,
+            "client" if is_direct else "consent",
+            [*([] if is_direct else [ref(PROOF_HEADER)]), ref("IdempotencyKey"), *PSU, ref("Prefer")],
+            {
+                "200": self._good(call.path, {0: model_of(answers.UnifiedInitiation)}, *nonce),
+                "202": self._accepted_response(call.path, *nonce),
+            }
+            | self._responses.refusals(call.path, refused, *nonce),
+            _needs(call),
+        )
+        model, extra = payment_messages.BODIES[call.kind], ScopeQuery if is_direct else None
+        return made | {"requestBody": self._body(model, _BODIES[call.kind], extra)}
+
+    def payment_status(self) -> Json:
+        """Return the operation of the payment status call."""
+        path = calls.UNIFIED_STATUS_PATH
+        made = operation(
+            path,
+            row_docs.purpose("UNIFIED_STATUS_PATH", calls.__name__),
+            PAYMENTS,
+            "consent or client",
+            [*self._schemas.parameters(PaymentStatusQuery), ref(PROOF_HEADER), *PSU, ref("Prefer")],
+            {
+                "200": self._good(path, {0: model_of(answers.UnifiedPaymentStatus)}, *NONCE),
+                "202": self._accepted_response(path, *NONCE),
+            }
+            | self._responses.refusals(path, refusals_of_calls.of_payment_status(), *NONCE),
+        )
+        return made | {"operationId": _STATUS_ID}
+
+    def _body(self, model: type[Message], name: str, extra: type[Message] | None = None) -> Json:
+        examples = {"usual": ("Usual", body_example(model, extra))}
+        return body(json_content(self._schemas.ref(model, name=name, extra=extra), examples))
+
+
+def _needs(call: UnifiedCall | UnifiedPaymentCall) -> str:
+    """Return the unified scope of a call, if any, and the native scope and webhook in each version."""
+    scope = f"Unified scope: `{call.scope}`.\n\n" if call.scope else ""
+    return f"{scope}{table_of_webhooks(webhooks_of(call))}"

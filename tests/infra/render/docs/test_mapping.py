@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.openbanking.unified import values
 from chalicelib.openbanking.unified.bank_requests import RequestRow
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.docs import mapping
@@ -84,6 +84,9 @@ def test_the_calls_have_the_webhook_and_the_scope_of_each_version() -> None:
     for call in UNIFIED_READS:
         webhooks = webhooks_of(call).values()
         assert lines[f"{call.method} {call.path}"] == [call.scope, *(f"{each.path}, {each.scope}" for each in webhooks)]
+    for payment in UNIFIED_PAYMENTS:
+        places = [f"{each.path}, {each.scope}" if each.scope else each.path for each in webhooks_of(payment).values()]
+        assert lines[f"POST {payment.path}"] == [payment.scope or "-", *places]
 
 
 @pytest.mark.parametrize("version", UNIFIED_VERSIONS)

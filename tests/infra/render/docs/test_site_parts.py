@@ -60,7 +60,7 @@ def test_every_divided_page_is_in_the_menu() -> None:
     [
         ("reference/tpp-api", "get-tppaccounts", ("reference/tpp-api/account", "get-tppaccounts")),
         ("reference/tpp-api", "account", ("reference/tpp-api/account", "")),
-        ("reference/tpp-api", "common-refusals-2", ("reference/tpp-api/account", "common-refusals-2")),
+        ("reference/tpp-api", "common-refusals-3", ("reference/tpp-api/account", "common-refusals-3")),
         ("reference/tpp-api", "scopes", ("reference/tpp-api", "scopes")),
         ("reference/tpp-api", "", ("reference/tpp-api", "")),
         ("operations", "alarms-and-dashboard", ("operations", "alarms-and-dashboard")),

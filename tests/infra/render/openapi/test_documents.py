@@ -21,7 +21,7 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.render.openapi.documents import DOCUMENTS as MADE
 from infra.render.openapi.documents import load
@@ -229,9 +229,8 @@ def test_exactly_the_relayed_calls_accept_respond_async() -> None:
     found = {path for _, path, operation in operations(document) if prefers in operation["parameters"]}
 
     reads = {call.path for call in (*RELAYED, *UNIFIED_READS)}
-    assert found == reads | {call.path for call in PAYMENTS} | {STATUS_PATH}
-    for path in found:
-        (operation,) = document["paths"][path].values()
+    assert found == reads | {call.path for call in (*PAYMENTS, *UNIFIED_PAYMENTS)} | {STATUS_PATH}
+    for operation in [each for path in found for each in document["paths"][path].values()]:
         accepted = operation["responses"]["202"]
         assert {"Location", "Preference-Applied"} <= accepted["headers"].keys()
         assert "Retry-After" in operation["responses"]["502"]["headers"]

@@ -226,6 +226,75 @@ UNIFIED_TRANSACTIONS = Call(
 """List an account's transactions."""
 
 
+UNIFIED_FUNDS_CONFIRMATIONS = Call(
+    operation="unified_funds_confirmations",
+    method="POST",
+    path="/tpp/unified/funds_confirmations",
+    answers=("models.UnifiedFundsConfirmation",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""Confirm the availability of funds."""
+
+
+UNIFIED_PAYMENTS = Call(
+    operation="unified_payments",
+    method="POST",
+    path="/tpp/unified/payments",
+    answers=("models.UnifiedInitiation",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+    idempotency_key=True,
+)
+"""Initiate a payment."""
+
+
+UNIFIED_PAYMENT_STATUS = Call(
+    operation="unified_payment_status",
+    method="GET",
+    path="/tpp/unified/payments",
+    query=("payment_id", "request_id", "bic"),
+    answers=("models.UnifiedPaymentStatus",),
+    bearer=True,
+    client=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+)
+"""Read a payment's status."""
+
+
+UNIFIED_BULK_PAYMENTS = Call(
+    operation="unified_bulk_payments",
+    method="POST",
+    path="/tpp/unified/bulk_payments",
+    answers=("models.UnifiedInitiation",),
+    bearer=True,
+    dpop=True,
+    psu=True,
+    deferrable=True,
+    idempotency_key=True,
+)
+"""Initiate a bulk payment."""
+
+
+UNIFIED_DIRECT_PAYMENTS = Call(
+    operation="unified_direct_payments",
+    method="POST",
+    path="/tpp/unified/direct_payments",
+    answers=("models.UnifiedInitiation",),
+    client=True,
+    psu=True,
+    deferrable=True,
+    idempotency_key=True,
+)
+"""Initiate a payment without a consent."""
+
+
 ACCOUNTS = Call(
     operation="accounts",
     method="GET",
@@ -384,9 +453,9 @@ SCOPES_V1 = frozenset(
         "account.details",
         "account.balance",
         "account.payments",
-        "account.payment",
         "card_based.funds_confirmations",
         "payment.init",
+        "account.payment",
     }
 )
 """The scopes of banks of version 1."""

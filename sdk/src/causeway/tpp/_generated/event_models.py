@@ -95,6 +95,10 @@ class PaymentStatusChanged(Record):
     execution; `ACFC`: Funds check positive; `PATC`: Partially accepted: multiple authentications, some done;
     `PART`: Some transactions accepted, others not yet.
     """
+    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+    """The payment's status in the unified API."""
+    is_final: bool
+    """Whether the status is final; `executed` may still become `settled`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ from causeway.tpp._generated.literals import (
     AdditionalErrorCode,
     ConsentStatus,
     ConsentType,
+    CountryAlpha2,
+    Currency,
     ErrorCode,
     EventType,
     NativeScope,
@@ -58,6 +60,22 @@ class AdditionalError(Record):
     """A description of the error for people; its wording may change."""
     details: str | None = None
     """The location of the error, for people; its wording may change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address(Record):
+    """The payee's address."""
+
+    street_name: str | None = None
+    """The street; at most 70 characters."""
+    building_number: str | None = None
+    """The building number; at most 35 characters."""
+    town_name: str | None = None
+    """The town; at most 140 characters."""
+    postal_code: str | None = None
+    """The postal code; at most 35 characters."""
+    country: CountryAlpha2
+    """The country."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +227,24 @@ class BanksAnswer(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BulkPayment(Record):
+    """`POST /tpp/unified/bulk_payments`: up to 1000 payments in one currency."""
+
+    debtor: Debtor | None = None
+    """The payer; banks of version 1 require `iban`, and at others the PSU can choose an account."""
+    scheme: PaymentScheme | None = None
+    """The payment scheme of all payments, by default `FPS` for GBP and `SCT` for EUR."""
+    callback_url: str
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
+    URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
+    """
+    total: PaidAmount | None = None
+    """The exact sum of the amounts; the service computes it if it is absent."""
+    payments: Sequence[Transfer]
+    """The payments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentAnswer(Record):
     """The PSU's consent."""
 
@@ -297,6 +333,82 @@ class Counterparty(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Creditor(Record):
+    """The payee: the name, and `iban`, `bban`, or `account_number` with `sort_code`."""
+
+    iban: str | None = None
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
+    spaces are accepted.
+    """
+    bban: str | None = None
+    """The local identifier of the account (basic bank account number); at most 30 characters."""
+    sort_code: str | None = None
+    """The sort code; at most 6 characters."""
+    account_number: str | None = None
+    """The local account number; together with the sort code, it identifies an account. At most 34 digits."""
+    name: str
+    """The payee's name; banks of version 1 take at most 40 letters, digits and spaces."""
+    address: Address | None = None
+    """The payee's address."""
+    bank: CreditorBank | None = None
+    """The payee's bank; mandatory for the SWIFT scheme."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreditorBank(Record):
+    """The payee's bank; mandatory for the SWIFT scheme, and possible at banks of version 2 only."""
+
+    name: str
+    """The name of the payee's bank; at most 140 characters."""
+    bic: str | None = None
+    """The BIC of the payee's bank; at most 11 characters."""
+    country: CountryAlpha2
+    """The country of the payee's bank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Debtor(Record):
+    """The payer, with at least one member; a name alone is possible."""
+
+    iban: str | None = None
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
+    spaces are accepted.
+    """
+    bban: str | None = None
+    """The local identifier of the account (basic bank account number); at most 30 characters."""
+    sort_code: str | None = None
+    """The sort code; at most 6 characters."""
+    account_number: str | None = None
+    """The local account number; together with the sort code, it identifies an account. At most 34 digits."""
+    name: str | None = None
+    """The payer's name; banks of version 1 do not get it; at most 70 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectPayment(Record):
+    """`POST /tpp/unified/payments` and `POST /tpp/unified/direct_payments`."""
+
+    creditor: Creditor
+    """The payee."""
+    amount: PaidAmount
+    """The amount."""
+    remittance: Remittance | None = None
+    """The purpose."""
+    debtor: Debtor | None = None
+    """The payer; if absent, the PSU chooses an account at the bank."""
+    scheme: PaymentScheme | None = None
+    """The payment scheme, by default `FPS` for GBP and `SCT` for EUR."""
+    callback_url: str
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
+    URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
+    """
+    bic: str
+    """The bank's BIC; a BIC of 8 characters denotes the head office. A BIC of 8 or 11 characters; at most 11
+    characters.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Error(Record):
     """The reason why a request was refused."""
 
@@ -347,11 +459,39 @@ class EventsAnswer(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FundsAccount(Record):
+    """The account to check, with any identifiers that `GET /tpp/unified/accounts` returned."""
+
+    iban: str | None = None
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
+    spaces are accepted.
+    """
+    bban: str | None = None
+    """The local identifier of the account (basic bank account number); at most 30 characters."""
+    sort_code: str | None = None
+    """The sort code; at most 6 characters."""
+    account_number: str | None = None
+    """The local account number; together with the sort code, it identifies an account. At most 34 digits."""
+    account_id: str | None = None
+    """The `account_id` from `accounts`; at most 255 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FundsConfirmation(Record):
     """Whether the account covers the amount."""
 
     funds_available: bool
     """Whether the account has sufficient funds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FundsRequest(Record):
+    """`POST /tpp/unified/funds_confirmations`: whether the account covers an amount."""
+
+    account: FundsAccount
+    """The account."""
+    amount: PaidAmount
+    """The amount."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +555,38 @@ class OrderWithoutPayment(Record):
     outcome: Literal["pending", "unknown", "not_accepted"]
     """The state of the order: `pending` while the order is waiting or being sent, `unknown` if the bank may
     have the payment, `not_accepted` if the bank does not have the payment.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidAmount(Record):
+    """An amount of money."""
+
+    value: str
+    """The number, with at most the decimals of its currency, not counting trailing zeros. An amount of money
+    of at most 70 digits, with a decimal point if needed and no exponent; passed on unchanged.
+    """
+    currency: Currency
+    """The currency."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment(Record):
+    """`POST /tpp/unified/payments` and `POST /tpp/unified/direct_payments`."""
+
+    creditor: Creditor
+    """The payee."""
+    amount: PaidAmount
+    """The amount."""
+    remittance: Remittance | None = None
+    """The purpose."""
+    debtor: Debtor | None = None
+    """The payer; if absent, the PSU chooses an account at the bank."""
+    scheme: PaymentScheme | None = None
+    """The payment scheme, by default `FPS` for GBP and `SCT` for EUR."""
+    callback_url: str
+    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
+    URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
     """
 
 
@@ -486,6 +658,18 @@ class PushedMembersForm(Record):
     """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP
     proof; at most 43 characters.
     """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remittance(Record):
+    """The purpose of a payment."""
+
+    unstructured: str | None = None
+    """The purpose as text; banks of version 1 take at most 35 characters; at most 140 characters."""
+    reference: str | None = None
+    """The reference; banks of version 1 take at most 18 characters; at most 35 characters."""
+    reference_type: str | None = None
+    """The type of reference, by default `SCOR`; banks of version 1 do not get it; at most 35 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -740,6 +924,18 @@ class TokenRequest(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer(Record):
+    """The payee and the amount of a payment."""
+
+    creditor: Creditor
+    """The payee."""
+    amount: PaidAmount
+    """The amount."""
+    remittance: Remittance | None = None
+    """The purpose."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnifiedAccount(Record):
     """An account of the PSU."""
 
@@ -824,6 +1020,58 @@ class UnifiedBalances(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedFundsConfirmation(Record):
+    """Whether the account covers the amount."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime
+    """The time when the bank's response arrived."""
+    funds_available: bool
+    """Whether the account has sufficient funds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedInitiation(Record):
+    """A payment that the bank has accepted; the PSU confirms it at `confirmation_url`."""
+
+    payment_id: str
+    """The payment's identifier at the bank."""
+    confirmation_url: str
+    """The URL where the PSU confirms the payment. An absolute http or https URL without user information or
+    fragment.
+    """
+    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+    """The payment's status."""
+    native_status: str | None
+    """The status as the bank gives it; null at banks of version 1, which give none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedPaymentStatus(Record):
+    """A payment's status, or the outcome of an order for which the bank named no payment."""
+
+    payment_id: str | None
+    """The payment's identifier at the bank; null if the bank named no payment."""
+    request_id: str | None
+    """The order's X-Request-Id; null for payments of old releases."""
+    kind: Literal["single", "bulk", "direct"]
+    """The kind of payment."""
+    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+    """The payment's status."""
+    is_final: bool
+    """Whether the status is final; `executed` may still become `settled`."""
+    native_status: str | None
+    """The status as the bank gives it; null if the bank named no payment."""
+    outcome: Literal["pending", "unknown", "not_accepted"] | None
+    """`unknown` or `pending` while it is unknown whether the bank has the payment, `not_accepted` once it is
+    known that the bank does not have it; otherwise null.
+    """
+    history: tuple[UnifiedStatusEntry, ...]
+    """The first status and the reported ones, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnifiedProblem(Record):
     """An entry of the bank that is left out, or a list that the bank did not send."""
 
@@ -833,6 +1081,18 @@ class UnifiedProblem(Record):
     """The faulty member, in snake_case; null if the entry is no object."""
     reason: str
     """The first fault of the entry, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnifiedStatusEntry(Record):
+    """A payment's status at a point in time."""
+
+    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+    """The payment's status."""
+    native_status: str
+    """The status as the bank reported it."""
+    at: datetime
+    """When the bank reported the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
