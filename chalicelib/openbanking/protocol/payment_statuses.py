@@ -17,6 +17,17 @@ Status = int | str
 
 UnifiedStatus = Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
 """A status in the unified API, which is the same for all versions."""
+UNIFIED_MEANINGS: Mapping[UnifiedStatus, str] = {
+    "pending": "The bank has the payment",
+    "authorising": "The bank waits for the PSU",
+    "accepted": "Confirmed, and will be executed",
+    "executed": "The money has left the debtor's account; the last status at most banks",
+    "settled": "The money is on the creditor's account",
+    "rejected": "The bank or the PSU refused the payment",
+    "cancelled": "Cancelled before execution",
+    "unknown": "The status is unknown, or none of these",
+}
+"""The meanings of the unified statuses."""
 FINAL: frozenset[UnifiedStatus] = frozenset({"executed", "settled", "rejected", "cancelled"})
 """The final statuses of the unified API; ``executed`` may still become ``settled``."""
 UNKNOWN = "UNKNOWN"

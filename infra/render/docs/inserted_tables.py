@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from infra.render.docs import mapping, protocol_tables
+from infra.render.docs import mapping, payment_mapping, protocol_tables
 from infra.render.docs.site_pages import SOURCE
 from infra.render.generated_files import update_files
 
 TABLES: Mapping[str, Callable[[], str]] = {
     **mapping.TABLES,
+    **payment_mapping.TABLES,
     "webhooks": protocol_tables.webhooks,
     "error codes": protocol_tables.error_codes,
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from chalicelib.openbanking.protocol.errors import UnifiedReason
+from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.unified import answers, calls, messages
 from chalicelib.openbanking.unified.bank_requests import RequestRow
+from chalicelib.openbanking.unified.calls import UnifiedCall, UnifiedPaymentCall
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
 from chalicelib.openbanking.unified.tables import TransactionTable, UnifiedVersion
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
@@ -16,10 +19,14 @@ from infra.render.openapi.conversion_docs import describe
 from infra.render.openapi.introduction import table, unified_scopes_table
 from infra.render.openapi.models import Model, alias, model_of, models_in
 from infra.render.openapi.own_calls import webhooks_of
+from infra.render.openapi.refusal_cases import CASES, Case
 
 Cells = Mapping[str, str]
 """The description of each unified member, in one version."""
-_VERSIONS = [f"Version {number}" for number in UNIFIED_VERSIONS]
+HEADINGS = [f"Version {number}" for number in UNIFIED_VERSIONS]
+"""The headings of the columns of the versions."""
+NONE = "\N{EN DASH}"
+"""The cell of what does not exist."""
 _NULL = "null"
 _BY_HUB = "compared by the hub"
 _NOT_MAPPED = frozenset({"stable_key", "native"})
@@ -33,16 +40,10 @@ _POSITION = "position"
 
 def calls_table() -> str:
     """Return the unified calls with the webhook and the scope of each version."""
-    named = [(call.method, call) for call in calls.UNIFIED_READS] + [("POST", call) for call in calls.UNIFIED_PAYMENTS]
-    rows = [
-        (
-            f"`{method} {call.path}`",
-            f"`{call.scope}`" if call.scope else "-",
-            *map(_webhook_cell, _by_version(webhooks_of(call))),
-        )
-        for method, call in named
-    ]
-    return table(("Call", "Scope", *_VERSIONS), rows)
+    rows = [(f"`{call.method} {call.path}`", *_call_cells(call)) for call in calls.UNIFIED_READS]
+    rows += [(f"`POST {call.path}`", *_call_cells(call)) for call in calls.UNIFIED_PAYMENTS]
+    asked = [_status_cell(VERSIONS[number]) for number in UNIFIED_VERSIONS]
+    return table(("Call", "Scope", *HEADINGS), [*rows, (f"`GET {calls.UNIFIED_STATUS_PATH}`", NONE, *asked)])
 
 
 def scopes() -> str:
@@ -69,6 +70,14 @@ def parameters() -> str:
     return _members_table(messages.TransactionsQuery, found, "Parameter")
 
 
+def errors() -> str:
+    """Return the reason codes of unified calls with the status and the cause of each."""
+    found = {case.refusal.reason_code: case for case in CASES.values()}
+    return table(
+        ("`reason_code`", "Status", "Cause"), [_error_row(code, found[code]) for code in get_args(UnifiedReason)]
+    )
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "unified calls": calls_table,
     "unified scopes": scopes,
@@ -76,6 +85,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "unified balances": balances,
     "unified transactions": transactions,
     "unified parameters": parameters,
+    "unified errors": errors,
 }
 """The tables by name."""
 
@@ -87,13 +97,25 @@ def _versions() -> Iterable[UnifiedVersion]:
     return UNIFIED_VERSIONS.values()
 
 
-def _by_version(webhooks: Mapping[int, Webhook]) -> list[Webhook | None]:
-    return [webhooks.get(number) for number in UNIFIED_VERSIONS]
+def _error_row(code: UnifiedReason, case: Case) -> tuple[str, ...]:
+    fault = case.refusal.fault
+    return f"`{code}`", f"{fault.status} `{fault.v2}`", case.when().removesuffix(f" (`{code}`)")
+
+
+def _call_cells(call: UnifiedCall | UnifiedPaymentCall) -> Iterator[str]:
+    webhooks = webhooks_of(call)
+    yield f"`{call.scope}`" if call.scope else NONE
+    yield from (_webhook_cell(webhooks.get(number)) for number in UNIFIED_VERSIONS)
+
+
+def _status_cell(version: Version) -> str:
+    paths = dict.fromkeys(f"`{webhook.path}`" for webhook in version.payment_status.values())
+    return ", ".join(paths) or "none: the last report counts"
 
 
 def _webhook_cell(webhook: Webhook | None) -> str:
     if webhook is None:
-        return "-"
+        return NONE
     return f"`{webhook.path}`, `{webhook.scope}`" if webhook.scope else f"`{webhook.path}`"
 
 
@@ -103,7 +125,7 @@ def _members_table(shape: type[Any], cells: Sequence[Cells], heading: str = "Mem
     for found in cells:
         if missing := set(names) ^ found.keys():
             raise LookupError(f"{shape.__name__} and the rows of a version differ: {sorted(missing)}")
-    return table((heading, *_VERSIONS), [(f"`{name}`", *(each[name] for each in cells)) for name in names])
+    return table((heading, *HEADINGS), [(f"`{name}`", *(each[name] for each in cells)) for name in names])
 
 
 def members_of(model: Model) -> Iterator[str]:
@@ -127,10 +149,11 @@ def _source(row: Row) -> Iterator[str]:
     if row.native is not None:
         switch = row.native.removeprefix(f"{BANK}.")
         place = f"`{row.native}`" if switch == row.native else f"`{switch}` of the bank's record"
-        yield _described(place, row.convert)
+        yield described(place, row.convert)
 
 
-def _described(place: str, convert: Callable[..., Any]) -> str:
+def described(place: str, convert: Callable[..., Any]) -> str:
+    """Return a place with the description of its conversion."""
     words = describe(convert)
     return f"{place}: {words}" if words else place
 
@@ -164,4 +187,4 @@ def _parameter_cells(found: TransactionTable) -> Cells:
 
 
 def _request_cell(row: RequestRow) -> str:
-    return _described(f"`{row.native}`", row.convert)
+    return described(f"`{row.native}`", row.convert)

@@ -8,12 +8,11 @@ from chalicelib.openbanking.protocol import errors
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, Webhook
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_STATUS_PATH
+from infra.render.docs.mapping import NONE
 from infra.render.openapi import row_docs
 from infra.render.openapi.introduction import table
 from infra.render.openapi.own_calls import webhooks_of
-
-NONE = "\N{EN DASH}"
 
 
 def webhooks() -> str:
@@ -41,7 +40,8 @@ def _status_rows() -> Iterator[tuple[str, ...]]:
             for webhook in version.payment_status.values()
             if webhook.path == path
         }
-        yield f"`GET {STATUS_PATH}`, {' or '.join(names)} payment", *_webhook_cells(found)
+        calls = ", ".join(f"`GET {each}`" for each in (STATUS_PATH, UNIFIED_STATUS_PATH))
+        yield f"{calls}, {' or '.join(names)} payment", *_webhook_cells(found)
 
 
 def _webhook_cells(found: Mapping[int, Webhook]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chalicelib.openbanking.unified import values
-from chalicelib.openbanking.unified.bank_requests import unchanged
+from chalicelib.openbanking.unified.bank_requests import RequestRow, RequestTable, unchanged
 from chalicelib.openbanking.unified.tables import UnifiedVersion
 
 Conversion = Callable[..., Any]
@@ -44,3 +44,10 @@ def conversions(version: UnifiedVersion) -> Iterator[Conversion]:
         yield from (row.convert for row in read.request)
     yield from (each.status for each in version.transactions.lists)
     yield from (version.transactions.unsigned_direction, version.transactions.next_position)
+    for request in (*version.payments.values(), version.funds_confirmations.request):
+        yield from (row.convert for row in _rows_of(request))
+
+
+def _rows_of(request: RequestTable) -> Iterator[RequestRow]:
+    yield from request.rows
+    yield from _rows_of(request.payments) if request.payments else ()

@@ -27,7 +27,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Re
 from chalicelib.openbanking.protocol.refusals import RefusalRow
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_account_messages import TransactionsRequest
-from chalicelib.openbanking.unified.history import LAST_PAGE
+from chalicelib.openbanking.unified.history import LAST_PAGE, LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from infra.render.openapi import row_docs
 
 
@@ -181,18 +181,18 @@ CASES = _by_name(
     _case("pages_too_many", refusals.PAGES_TOO_MANY, last=LAST_PAGE),
     Case(
         "page_repeated",
-        "The bank's page repeats the page before (`page_repeated`)",
+        "The bank repeats its page or page_key (`page_repeated`)",
         BankFailed("the bank's response repeats the page before", reason_code="page_repeated"),
     ),
     Case(
         "pages_empty",
-        "The bank sent too many empty pages in a row (`pages_empty`)",
-        BankFailed("the bank sent 20 empty pages in a row", reason_code="pages_empty"),
+        f"The bank sent {MOST_EMPTY_PAGES} empty pages in a row (`pages_empty`)",
+        BankFailed(f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row", reason_code="pages_empty"),
     ),
     Case(
         "page_key_too_long",
-        "The bank's page_key is too long (`page_key_too_long`)",
-        BankFailed("the bank's page_key has more than 1024 bytes", reason_code="page_key_too_long"),
+        f"The bank's page_key has more than {LONGEST_PAGE_KEY} bytes (`page_key_too_long`)",
+        BankFailed(f"the bank's page_key has more than {LONGEST_PAGE_KEY} bytes", reason_code="page_key_too_long"),
     ),
     Case(
         "bank_failed",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
-from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
+from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, UNIFIED_MEANINGS
 from chalicelib.openbanking.protocol.tpp_calls import ConsentState
 from chalicelib.openbanking.protocol.v2_account_messages import BALANCE_TYPES
 
@@ -28,6 +28,10 @@ TABLES: Mapping[str, Mapping[Any, str]] = {
     "v1.PaymentRecord.status": NUMBERS.meanings,
     "own_answers.payment_status": NUMBERS.meanings,
     "tpp_events.payment_status": NUMBERS.meanings,
+    "answers.UnifiedInitiation.status": UNIFIED_MEANINGS,
+    "answers.UnifiedStatusEntry.status": UNIFIED_MEANINGS,
+    "answers.UnifiedPaymentStatus.status": UNIFIED_MEANINGS,
+    "tpp_events.PaymentStatusChanged.status": UNIFIED_MEANINGS,
     "bank_calls.PaymentsStatus.payment_status": NUMBERS.meanings,
     "bank_calls.PaymentsStatusV2.payment_status": CODES.meanings,
 }

@@ -9,7 +9,13 @@ import pytest
 
 from chalicelib.openbanking.unified import values
 from chalicelib.openbanking.unified.bank_requests import RequestRow
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
+from chalicelib.openbanking.unified.calls import (
+    UNIFIED_PAYMENTS,
+    UNIFIED_READS,
+    UNIFIED_STATUS_PATH,
+    UnifiedCall,
+    UnifiedPaymentCall,
+)
 from chalicelib.openbanking.unified.rows import BANK, Row, Shape
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.docs import mapping
@@ -80,13 +86,12 @@ def test_the_line_of_a_status_has_the_conversion_of_each_list(version: int) -> N
 
 def test_the_calls_have_the_webhook_and_the_scope_of_each_version() -> None:
     lines = {line[0]: line[1:] for line in tables(mapping.calls_table())[0][2:]}
+    calls: list[tuple[str, UnifiedCall | UnifiedPaymentCall]] = [(each.method, each) for each in UNIFIED_READS]
 
-    for call in UNIFIED_READS:
-        webhooks = webhooks_of(call).values()
-        assert lines[f"{call.method} {call.path}"] == [call.scope, *(f"{each.path}, {each.scope}" for each in webhooks)]
-    for payment in UNIFIED_PAYMENTS:
-        places = [f"{each.path}, {each.scope}" if each.scope else each.path for each in webhooks_of(payment).values()]
-        assert lines[f"POST {payment.path}"] == [payment.scope or "-", *places]
+    for method, call in [*calls, *(("POST", each) for each in UNIFIED_PAYMENTS)]:
+        webhooks = [f"{each.path}, {each.scope}".removesuffix(", None") for each in webhooks_of(call).values()]
+        assert lines[f"{method} {call.path}"] == [call.scope or mapping.NONE, *webhooks]
+    assert lines[f"GET {UNIFIED_STATUS_PATH}"][2] == "/v2_payment_single_status, /v2_payment_bulk_status"
 
 
 @pytest.mark.parametrize("version", UNIFIED_VERSIONS)

@@ -96,7 +96,12 @@ class PaymentStatusChanged(Record):
     `PART`: Some transactions accepted, others not yet.
     """
     status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status in the unified API."""
+    """The payment's status in the unified API. `pending`: The bank has the payment; `authorising`: The bank
+    waits for the PSU; `accepted`: Confirmed, and will be executed; `executed`: The money has left the
+    debtor's account; the last status at most banks; `settled`: The money is on the creditor's account;
+    `rejected`: The bank or the PSU refused the payment; `cancelled`: Cancelled before execution; `unknown`:
+    The status is unknown, or none of these.
+    """
     is_final: bool
     """Whether the status is final; `executed` may still become `settled`."""
 

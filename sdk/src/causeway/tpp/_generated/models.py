@@ -1042,7 +1042,12 @@ class UnifiedInitiation(Record):
     fragment.
     """
     status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status."""
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
     native_status: str | None
     """The status as the bank gives it; null at banks of version 1, which give none."""
 
@@ -1058,7 +1063,12 @@ class UnifiedPaymentStatus(Record):
     kind: Literal["single", "bulk", "direct"]
     """The kind of payment."""
     status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status."""
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
     is_final: bool
     """Whether the status is final; `executed` may still become `settled`."""
     native_status: str | None
@@ -1088,7 +1098,12 @@ class UnifiedStatusEntry(Record):
     """A payment's status at a point in time."""
 
     status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status."""
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
     native_status: str
     """The status as the bank reported it."""
     at: datetime
