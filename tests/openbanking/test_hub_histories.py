@@ -20,12 +20,28 @@ from tests.log_traces import TRACE
 from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.hub_histories import HubHistory
 from tests.openbanking.kit import VERSIONS
+from tests.openbanking.unified_histories import UnifiedHistory
 
 
 @VERSIONS
 def test_twelve_fixed_random_histories_of_a_client_match_the_model(causeway: Causeway, version: int) -> None:
     how = settings(max_examples=12, stateful_step_count=30, derandomize=True)
     run_state_machines(lambda: HubHistory(causeway, version), how)
+
+
+@VERSIONS
+def test_six_fixed_random_histories_agree_in_the_unified_and_the_native_api(causeway: Causeway, version: int) -> None:
+    """Every run uses the same 6 histories."""
+    how = settings(max_examples=6, stateful_step_count=30, derandomize=True)
+    run_state_machines(lambda: UnifiedHistory(causeway, version), how)
+
+
+@pytest.mark.faults
+@VERSIONS
+def test_fifty_random_histories_agree_in_the_unified_and_the_native_api(causeway: Causeway, version: int) -> None:
+    """Every run uses 50 random histories."""
+    how = settings(max_examples=50, stateful_step_count=60)
+    run_state_machines(lambda: UnifiedHistory(causeway, version), how)
 
 
 @pytest.mark.faults
