@@ -97,7 +97,9 @@ def read_switches(
 ) -> Mapping[str, Any]:
     """Return the given switches of the unified API, named as in ``NewBank``. Raises: CommandRefused."""
     if credit_limit is not None and credit_limit_unstated:
-        raise CommandRefused("use only one of --credit-limit-included, --credit-limit-excluded and --credit-limit-unstated")
+        raise CommandRefused(
+            "use only one of --credit-limit-included, --credit-limit-excluded and --credit-limit-unstated"
+        )
     given: dict[str, Any] = {
         "unsigned_amounts": unsigned_amounts,
         "balance_type": balance_type,
