@@ -24,6 +24,17 @@ TAGS = (
 )
 
 
+_BRITISH: Mapping[str, Any] = {
+    "bic": "DEMOGB21",
+    "debtor": {"iban": "GB10DEMO04000431926801"},
+    "account": {"iban": "GB10DEMO04000431926801"},
+    "creditor": {"name": "Bilal Hussain", "sort_code": "040004", "account_number": "40718204"},
+    "currency": "GBP",
+    "scheme": "FPS",
+}
+"""The values of members in the examples in pounds, where they differ from the examples in euros."""
+
+
 class Messages(NamedTuple):
     """The model of a call's query or body, and the type of its response."""
 
@@ -54,8 +65,10 @@ class UnifiedOperations(Operations):
         return paths
 
     def _parameters(self, query: type[Message]) -> list[Json]:
-        """Return the parameters of a query, the mandatory ones first."""
-        return sorted(self._schemas.parameters(query), key=lambda each: not each["required"])
+        """Return the parameters of a query: the mandatory ones first, ``native`` last."""
+        return sorted(
+            self._schemas.parameters(query), key=lambda each: (not each["required"], each["name"] == "native")
+        )
 
     def read(self, call: UnifiedCall) -> Json:
         """Return the operation of a call that is relayed to the bank."""
@@ -116,8 +129,18 @@ class UnifiedOperations(Operations):
         return made | {"operationId": _STATUS_ID}
 
     def _body(self, model: type[Message], name: str, extra: type[Message] | None = None) -> Json:
-        examples = {"usual": ("Usual", body_example(model, extra))}
+        euros = body_example(model, extra)
+        examples = {"euros": ("In euros", euros), "pounds": ("In pounds", _in_pounds(euros))}
         return body(json_content(self._schemas.ref(model, name=name, extra=extra), examples))
+
+
+def _in_pounds(value: Any) -> Any:
+    """Return an example with the values of ``_BRITISH``."""
+    if isinstance(value, list):
+        return [_in_pounds(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _BRITISH[name] if name in _BRITISH else _in_pounds(each) for name, each in value.items()}
 
 
 def _needs(call: UnifiedCall | UnifiedPaymentCall) -> str:

@@ -22,6 +22,7 @@ from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
 from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
+from chalicelib.openbanking.unified.payment_messages import BODIES
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.render.openapi.documents import DOCUMENTS as MADE
 from infra.render.openapi.documents import load
@@ -146,7 +147,16 @@ def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
         yield webhooks_of(call), requests, answers * (len(requests) // len(answers))
 
 
-def test_examples_of_events_are_valid_against_the_models() -> None:
+def test_unified_payments_have_valid_examples_in_euros_and_in_pounds() -> None:
+    document = documents()["tpp"]
+    for call in UNIFIED_PAYMENTS:
+        found = of_content(document, document["paths"][call.path]["post"]["requestBody"])
+        for example in found:
+            read(BODIES[call.kind], {name: value for name, value in example.items() if name != "bic"})
+        assert [each.get("payments", [each])[0]["amount"]["currency"] for each in found] == ["EUR", "GBP"]
+
+
+def test_examples_of_events_are_valid_by_their_models() -> None:
     document = documents()["tpp"]
     for name, row in EVENTS.items():
         for example in of_content(document, document["webhooks"][name]["post"]["requestBody"]):
