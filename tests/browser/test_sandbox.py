@@ -40,20 +40,20 @@ def test_the_displayed_request_is_updated_when_the_form_changes(window: Window) 
 
     before = body()
     with window.page.expect_response(re.compile("/authorize")):
-        window.page.get_by_label("account.balance").uncheck()
+        window.page.get_by_label("balances:read").uncheck()
     window.page.wait_for_function(
-        "scope => !document.querySelector('#request pre').textContent.includes(scope)", arg="account.balance"
+        "scope => !document.querySelector('#request pre').textContent.includes(scope)", arg="balances:read"
     )
     with window.page.expect_response(re.compile("/authorize")):
         window.page.get_by_label("Send a code challenge").uncheck()
     window.page.wait_for_function("() => !document.querySelector('#request pre').textContent.includes('challenge')")
 
-    assert "account.balance" in before["scopes"]
-    assert "account.balance" not in body()["scopes"]
+    assert "balances:read" in before["scopes"]
+    assert "balances:read" not in body()["scopes"]
     assert body()["state"] == before["state"]
     window.page.get_by_label("One-time").check()
     window.page.wait_for_function("() => document.querySelector('#request pre').textContent.includes('one_time')")
-    assert body()["scopes"] == ["payment.init"]
+    assert body()["scopes"] == ["payments:write", "bulk_payments:write"]
     window.page.get_by_text("As curl").click()
     assert client_id in window.page.locator("#program").inner_text()
     at_the_bank = f"{window.bank(1)['domain']}/authorize?"

@@ -229,8 +229,8 @@ class WebUser:
         body: dict[str, Any] = json.loads(found[1].replace("&#34;", '"').replace("&amp;", "&"))
         return body
 
-    def open_request(self, client_id: str, bic: str = "ALPHGB21") -> None:
-        assert self.get(f"/authorize?client_id={client_id}&bic={bic}").status == 200
+    def open_request(self, client_id: str, bic: str = "ALPHGB21", scopes: str = "unified") -> None:
+        assert self.get(f"/authorize?client_id={client_id}&bic={bic}&scopes={scopes}").status == 200
 
     def run_request(self, client_id: str, **changes: Any) -> str:
         fields = {

@@ -3,6 +3,9 @@
 import re
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
 from chalicelib.openbanking.records.bank_record import NewBank
 from tests.causeway import Causeway
 from tests.website.web_user import WebUser
@@ -36,15 +39,53 @@ def test_an_inactive_client_cannot_be_chosen(user: WebUser) -> None:
     assert "choose the client and the bank" in user.text
 
 
-def test_the_authorize_page_shows_the_scopes_of_the_chosen_bank_with_descriptions(
-    user: WebUser, client_id: str
-) -> None:
-    user.open_request(client_id, "BETADEF1")
+def test_the_scopes_of_the_chosen_bank_are_shown_with_descriptions(user: WebUser, client_id: str) -> None:
+    user.open_request(client_id, "BETADEF1", scopes="native")
 
     assert "accounts.transactions Transactions: GET /tpp/account_transactions" in user.text
     assert "account.list" not in user.text
     assert set(user.checked("scope")) == set(user.shown_request()["scopes"])
     assert user.checked("pkce") == ["yes"]
+
+
+@pytest.mark.parametrize("bic", ["ALPHGB21", "BETADEF1"])
+def test_the_page_first_shows_the_unified_scopes_of_the_bank(user: WebUser, client_id: str, bic: str) -> None:
+    user.open_request(client_id, bic)
+
+    assert user.checked("scope") == user.shown_request()["scopes"] == list(UNIFIED_SCOPES)
+    assert 'href="/authorize?client_id=' in user.last.text.partition('aria-label="Scopes"')[2]
+
+
+def test_a_bank_without_unified_scopes_has_only_its_own(causeway: Causeway, user: WebUser, client_id: str) -> None:
+    causeway.hub.openbanking.banks.add(
+        NewBank(
+            bic="DELTFRPP",
+            name="Delta",
+            country="FR",
+            api_version=1,
+            domain="https://delta.example",
+            authorization_url="https://delta.example/oauth",
+            scopes=["account.list"],
+        )
+    )
+    try:
+        user.open_request(client_id, "DELTFRPP")
+    finally:
+        causeway.hub.openbanking.banks.remove("DELTFRPP")
+
+    assert user.checked("scope") == ["account.list"]
+    assert 'aria-label="Scopes"' not in user.last.text
+
+
+def test_the_bank_gets_the_native_scopes_of_a_request_with_unified_scopes(
+    causeway: Causeway, user: WebUser, client_id: str, email: str
+) -> None:
+    user.open_request(client_id)
+    sent = user.run_request(client_id, scope=["accounts:read", "payments:write"])
+
+    assert parse_qs(urlsplit(sent).query)["scope"] == ["account.list account.details payment.init"]
+    (journey,) = causeway.hub.website.journeys.list_latest(email)
+    assert journey.scopes == ("accounts:read", "payments:write")
 
 
 def test_the_displayed_request_contains_the_chosen_options(user: WebUser, client_id: str) -> None:
@@ -82,7 +123,7 @@ def test_the_authorize_page_lists_the_latest_authorization_journeys_newest_first
 
 
 def test_the_sent_request_equals_the_displayed_request(user: WebUser, client_id: str) -> None:
-    user.open_request(client_id)
+    user.open_request(client_id, scopes="native")
     body = user.shown_request()
     sent = {
         name: values[0]
@@ -201,6 +242,12 @@ def test_a_deactivated_client_cannot_send_a_request(causeway: Causeway, user: We
 
 def test_each_scope_lists_its_permitted_calls(user: WebUser, client_id: str) -> None:
     user.open_request(client_id, "BETADEF1")
+    assert (
+        "accounts:read Account list and details: GET /tpp/unified/accounts, GET /tpp/unified/account balances:read"
+        in user.text
+    )
+    assert "bulk_payments:write Bulk payment initiation: POST /tpp/unified/bulk_payments " in user.text
+    user.open_request(client_id, "BETADEF1", scopes="native")
 
     assert "accounts Account list and details: GET /tpp/accounts, GET /tpp/account " in user.text
     assert "payments.bulk Bulk payment initiation: POST /tpp/bulk_payment_initiation " in user.text
