@@ -13,7 +13,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.unified.bank_requests import ORDER, RefusedRow, RequestRow, RequestTable
 from chalicelib.openbanking.unified.payment_messages import BODIES, FundsRequest
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
-from infra.render.docs.mapping import HEADINGS, described, members_of
+from infra.render.docs.mapping import HEADINGS, NONE, described, members_of
 from infra.render.openapi.conversion_docs import describe
 from infra.render.openapi.introduction import table
 from infra.render.openapi.models import Model, models_in, schema_of
@@ -166,4 +166,4 @@ def _inner(model: Model, member: str) -> Model:
 def _codes(version: Version, status: UnifiedStatus) -> str:
     """Return a version's statuses that are a unified status."""
     codes = [f"`{code}`" for code, unified in version.statuses.unified.items() if unified == status]
-    return ", ".join(codes) if codes or status != "unknown" else "any other"
+    return ", ".join(codes) or ("any other" if status == "unknown" else NONE)
