@@ -12,19 +12,25 @@ from infra.render.docs import sdk_source
 from infra.render.docs.apis import anchor
 from infra.render.docs.sdk_notation import Notation
 from infra.render.docs.sdk_source import Definition
+from infra.render.sdk import tpp
 from infra.render.sdk_package import SOURCE, load
 
 
 @dataclass(frozen=True)
 class Group:
     """A section of a page: the names that the package exports from ``modules``. The names in ``first`` are listed
-    first.
+    first. If ``unified`` is not ``None``, the section has only the models of unified calls, or only all others.
     """
 
     title: str
     modules: tuple[str, ...]
     introduction: str = ""
     first: tuple[str, ...] = ()
+    unified: bool | None = None
+
+    def has(self, name: str) -> bool:
+        """Return whether a name of the modules belongs to the section."""
+        return self.unified is None or (name in unified_models()) == self.unified
 
 
 @dataclass(frozen=True)
@@ -86,9 +92,10 @@ LAYOUTS: Mapping[str, Layout] = {
         f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to banks of that "
         "protocol version.",
         (
+            Group("Of unified calls", ("causeway.tpp._generated.models",), unified=True),
             Group("At banks of version 1", ("causeway.tpp._generated.models_v1",)),
             Group("At banks of version 2", ("causeway.tpp._generated.models_v2",)),
-            Group("At every bank, and at the hub", ("causeway.tpp._generated.models",)),
+            Group("At the hub", ("causeway.tpp._generated.models",), unified=False),
             Group("Values", ("causeway.tpp._generated.literals",)),
         ),
     ),
@@ -183,9 +190,23 @@ def handle_of(entry: Entry) -> str | None:
 
 
 def entries(package: str, group: Group) -> list[Entry]:
-    """Return the names of a group, in the order in which the page lists them."""
-    found = [each for module in group.modules for each in module_entries(package, module)]
+    """Return the names of a group in the order of the page."""
+    found = [each for module in group.modules for each in module_entries(package, module) if group.has(each.name)]
     return sorted(found, key=lambda each: each.name not in group.first)
+
+
+@cache
+def unified_models() -> frozenset[str]:
+    """Return the names of the models that only unified calls use."""
+    unified, others = (
+        tpp.with_references(tpp.references([each for path, _, each in tpp.operations() if has(path)]), tpp.schemas())
+        for has in (_is_unified, lambda path: not _is_unified(path))
+    )
+    return frozenset(unified - others)
+
+
+def _is_unified(path: str) -> bool:
+    return path.startswith("/tpp/unified/")
 
 
 def module_entries(package: str, module: str) -> list[Entry]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
+
 Schema = Mapping[str, Any]
 
 
@@ -122,6 +124,8 @@ def type_notation(schema: Schema) -> str:
         return _NAMED[_name(schema)]
     if "const" in schema:
         return f"`{schema['const']}`"
+    if set(UNIFIED_SCOPES) == set(schema.get("enum", ())):
+        return "[unified scope](#unified-scopes)"
     if "enum" in schema:
         return _choice([value for value in schema["enum"] if value is not None])
     if schema.get("anyOf"):

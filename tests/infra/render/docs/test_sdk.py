@@ -157,3 +157,14 @@ def test_shared_names_link_to_the_errors_page_from_both_packages() -> None:
 )
 def test_code_in_error_advice_is_marked_with_backticks(advice: str, marked: str) -> None:
     assert sdk.mark_code(advice) == marked
+
+
+def test_a_model_of_every_bank_is_among_those_of_unified_calls_or_among_the_others() -> None:
+    layout = sdk_layout.LAYOUTS["sdk-tpp-models"]
+    groups = {group.unified: group for group in layout.groups if group.unified is not None}
+    unified, others = ({each.name for each in sdk_layout.entries("tpp", groups[key])} for key in (True, False))
+
+    assert unified
+    assert {"TokenAnswer", "ConsentAnswer"} <= others
+    assert not unified & others
+    assert unified | others == set(sdk_layout.names_by_module("tpp")["causeway.tpp._generated.models"])

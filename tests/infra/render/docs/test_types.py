@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
 from infra.render.docs.types import TYPE_NOTES, split_note, type_notation
 
 
@@ -21,6 +22,7 @@ from infra.render.docs.types import TYPE_NOTES, split_note, type_notation
         ({"enum": ["booked", "pending", "both"]}, "`booked`, `pending` or `both`"),
         ({"enum": ["one", None]}, "`one`"),
         ({"enum": list("abcdefg")}, "choice"),
+        ({"enum": [*UNIFIED_SCOPES]}, "[unified scope](#unified-scopes)"),
         ({"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}, "integer or text"),
         ({"$ref": "#/components/schemas/Currency"}, "currency"),
         ({"type": "boolean"}, "boolean"),
