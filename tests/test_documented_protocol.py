@@ -19,6 +19,7 @@ from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from chalicelib.openbanking.unified.entries import MOST_PROBLEMS, Problems, read_entries
 from chalicelib.openbanking.unified.history import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
+from chalicelib.openbanking.unified.stable_keys import transaction_digest
 from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.render.openapi.own_calls import webhooks_of
 from tests.kit.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
@@ -38,6 +39,14 @@ def test_docs_list_every_reason_code_of_a_failed_unified_call() -> None:
     assert f"{MOST_EMPTY_PAGES} empty pages" in documented["pages_empty"][1]
     assert f"{LONGEST_PAGE_KEY} bytes" in documented["page_key_too_long"][1]
     assert f"After {MOST_PROBLEMS} problems" in " ".join(section(VERSIONS_PAGE, "## Problems").split())
+
+
+def test_docs_give_the_digest_of_a_stable_key() -> None:
+    ((account_id, transaction_id, digest),) = re.findall(
+        r'`\["(.+?)","(.+?)"\]` has\s+`([0-9a-f]{32})`', section(VERSIONS_PAGE, "## Transactions")
+    )
+
+    assert transaction_digest(account_id, {"transaction_id": transaction_id}).hex() == digest
 
 
 def test_docs_give_a_problem_like_that_of_an_unusable_entry() -> None:

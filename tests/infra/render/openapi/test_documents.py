@@ -21,8 +21,9 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_TRANSACTIONS
 from chalicelib.openbanking.unified.payment_messages import BODIES
+from chalicelib.openbanking.unified.stable_keys import stable_key, transaction_digest
 from chalicelib.website.openapi_documents import DOCUMENTS
 from infra.render.openapi.documents import DOCUMENTS as MADE
 from infra.render.openapi.documents import load
@@ -154,6 +155,14 @@ def test_unified_payments_have_valid_examples_in_euros_and_in_pounds() -> None:
         for example in found:
             read(BODIES[call.kind], {name: value for name, value in example.items() if name != "bic"})
         assert [each.get("payments", [each])[0]["amount"]["currency"] for each in found] == ["EUR", "GBP"]
+
+
+def test_the_example_of_a_stable_key_is_that_of_its_transaction() -> None:
+    document = documents()["tpp"]
+    (body,) = of_content(document, document["paths"][UNIFIED_TRANSACTIONS.path]["get"]["responses"]["200"])
+    (transaction,) = body["transactions"]
+
+    assert transaction["stable_key"] == stable_key(transaction_digest(body["account_id"], transaction), 1)
 
 
 def test_examples_of_events_are_valid_by_their_models() -> None:
