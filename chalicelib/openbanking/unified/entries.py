@@ -50,19 +50,21 @@ def read_entries(
     model: type[OpenMessage], name: str, listed: Sequence[tuple[int, Any]], problems: Problems
 ) -> list[Entry]:
     """Validate the entries of the list ``name``, each with its position. Unusable ones are told in ``problems``."""
-    return [Entry(place, each, _read_entry(model, f"{name}[{place}]", each, problems)) for place, each in listed]
+    return [Entry(place, each, _read_entry(model, name, place, each, problems)) for place, each in listed]
 
 
-def _read_entry(model: type[OpenMessage], position: str, entry: Any, problems: Problems) -> dict[str, Any] | None:
+def _read_entry(
+    model: type[OpenMessage], name: str, place: int, entry: Any, problems: Problems
+) -> dict[str, Any] | None:
     if not isinstance(entry, dict):
-        problems.add(position, None, "must be an object")
+        problems.add(f"{name}[{place}]", None, "must be an object")
         return None
     try:
         model.read(entry, most=None)
     except InvalidMessage as error:
         first = next((problem for problem in error.problems if is_fatal(problem)), None)
         if first is not None:
-            problems.add(position, first.field, first.reason)
+            problems.add(f"{name}[{place}]", first.field, first.reason)
             return None
     return entry
 

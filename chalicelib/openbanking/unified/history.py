@@ -94,8 +94,10 @@ def cursor_reader(consent_id: str, account_id: str, query: Sequence[str]) -> str
 
 def mark_of(digest: bytes, details: Sequence[str | None], ordinal: int, *, has_id: bool) -> Mark:
     """Return the mark of an entry."""
-    text = "\0".join("" if each is None else each for each in details)
-    detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DETAIL] if has_id else b""
+    if not has_id:
+        return Mark(digest[:MARK_BYTES], b"", ordinal)
+    text = "\0".join([each or "" for each in details])
+    detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DETAIL]
     return Mark(digest[:MARK_BYTES], detail, ordinal)
 
 

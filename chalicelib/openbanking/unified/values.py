@@ -31,7 +31,9 @@ Converter = Callable[[Any], Any]
 
 def text(value: object) -> str | None:
     """Return text unchanged."""
-    return value if isinstance(value, str) and not is_blank(value) else None
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return value if value.isascii() or not is_blank(value) else None
 
 
 def number(value: object) -> str | None:
@@ -69,7 +71,7 @@ def texts(value: object) -> list[str] | None:
 def iban(value: object) -> str | None:
     """Return capitals without spaces."""
     found = text(value)
-    return "".join(found.split()).upper() if found is not None else None
+    return found if found is None or (found.isalnum() and found.isupper()) else "".join(found.split()).upper()
 
 
 def sort_code_of_iban(value: object) -> str | None:
