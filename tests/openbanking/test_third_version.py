@@ -1,35 +1,64 @@
-"""Tests of an artificial third version of the bank API. A new version needs only a registration."""
+"""Tests of a synthetic third version of the bank protocol, which only has to be registered, for native calls and, with
+its rows, for unified ones.
+"""
 
+import hashlib
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, cast
-from urllib.parse import parse_qs, urlencode, urlsplit
+from typing import Annotated, Any, cast
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_pascal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.http.web import Routes
 from chalicelib.openbanking.api import bank_api
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
-from chalicelib.openbanking.protocol import bank_calls, v2_version
+from chalicelib.openbanking.protocol import bank_calls, v2_version, webhooks
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.fields import AN, A, Amount, Currency, Iban, N, Text, WebAddress
+from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.unified_scopes import NATIVE_SCOPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_record import InvalidBank, NewBank
+from chalicelib.openbanking.unified import v2_tables, values
+from chalicelib.openbanking.unified.bank_requests import RefusedRow, RequestRow, RequestTable
+from chalicelib.openbanking.unified.rows import Row, Shape, Sides
+from chalicelib.openbanking.unified.tables import (
+    TRANSACTION_ORDER,
+    FundsTable,
+    ListTable,
+    NativeList,
+    TransactionTable,
+    UnifiedVersion,
+)
+from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from tests.causeway import Answer, Causeway
 from tests.openbanking.kit import IBAN, Bank
 
 BIC = "GAMMFRP1"
 PAYMENTS = ("payments.single", "payments.bulk")
 """The native scopes of the unified scope ``payments:write`` in version 3."""
+SCOPES = {
+    "accounts:read": ("accounts",),
+    "balances:read": ("accounts.balances",),
+    "transactions:read": ("accounts.transactions",),
+    "payments:write": PAYMENTS,
+    "funds:read": ("funds_confirmations",),
+}
+PAYEE_IBAN = "DE89370400440532013000"
+TAKEN = {"Status": "RCVD", "ConfirmationUrl": "https://bank.example/confirm", "PaymentId": 4711}
+"""The response to a payment."""
 ACCOUNT = {"resource_id": "A-1", "iban": IBAN, "currency": "EUR", "name": "Compte courant"}
 
 
@@ -63,16 +92,101 @@ class ConsentsStatus(bank_calls.ConsentsStatus):
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
+class AccountRequest(Message):
+    """``/v3_funds_of_account`` and ``/v3_entries``."""
+
+    account: AN[LONGEST_ID]
+
+
+class Balance(OpenMessage):
+    balance: N[20]
+    unit: A[3]
+    kind: AN[4]
+
+
+class BalancesAnswer(OpenMessage):
+    rows: list[Balance]
+
+
+class EntriesRequest(AccountRequest):
+    count: int
+    after: AN[LONGEST_ID] | None = None
+
+
+class Party(OpenMessage):
+    holder: Text[70] | None = None
+    iban: AN[34] | None = None
+
+
+class Entry(OpenMessage):
+    ref: BankId[35]
+    sum: N[20]
+    unit: A[3]
+    day: AN[10]
+    open: bool
+    payer: Party | None = None
+    payee: Party | None = None
+    purpose: Text[140] | None = None
+
+
+class EntriesAnswer(OpenMessage):
+    entries: list[Entry]
+    next_ref: BankId[35] | None = None
+
+
+class PaymentRequest(Message):
+    """``/v3_payment``."""
+
+    sender_iban: Iban | None = None
+    payee_holder: Text[30]
+    payee_iban: Iban
+    sum: Amount[10]
+    unit: Currency
+    purpose: Text[140] | None = None
+    payment_scheme: AN[5] | None = None
+    callback_url: WebAddress
+
+
+class FundsRequest(Message):
+    """``/v3_cover``."""
+
+    payer_iban: Iban
+    cover: Annotated[list[Amount[10]], Field(min_length=1, max_length=1)]
+    unit: Currency
+
+
 def error(refusal: Refusal, request_id: str, now: int) -> tuple[int, dict[str, Any]]:
     status, body = v2_version.VERSION.errors(refusal, request_id, now)
     return status, {name[0].upper() + name[1:]: value for name, value in body.items()}
 
 
+READS, SINGLE = v2_version.VERSION.relayed, v2_version.VERSION.payments["single"]
 WEBHOOKS = replace(
     v2_version.load_webhooks(),
     relayed={
-        **v2_version.VERSION.relayed,
-        "accounts": replace(v2_version.VERSION.relayed["accounts"], path="/v3_account_list"),
+        **READS,
+        "accounts": replace(READS["accounts"], path="/v3_account_list"),
+        "account_balance": replace(
+            READS["account_balance"], path="/v3_funds_of_account", request=AccountRequest, answer=BalancesAnswer
+        ),
+        "account_transactions": replace(
+            READS["account_transactions"],
+            path="/v3_entries",
+            request=EntriesRequest,
+            answer=EntriesAnswer,
+            expected=None,
+            is_later_page=lambda request: "after" in request,
+        ),
+        "funds_confirmations": replace(READS["funds_confirmations"], path="/v3_cover", request=FundsRequest),
+    },
+    payments={
+        **v2_version.VERSION.payments,
+        "single": replace(
+            SINGLE,
+            path="/v3_payment",
+            request=PaymentRequest,
+            scheme_places=lambda request: [(request, request["unit"])],
+        ),
     },
 )
 THIRD: Version = replace(
@@ -90,8 +204,100 @@ THIRD: Version = replace(
         "list_states": ConsentsStatus,
     },
     load_webhooks=lambda: WEBHOOKS,
+    statuses=replace(
+        CODES,
+        meanings={**CODES.meanings, "HELD": "Waits for a second signature"},
+        unified={**CODES.unified, "HELD": "authorising"},
+    ),
 )
-"""Version 2 with another prefix, PascalCase, a renamed webhook and no daily reports."""
+"""Version 2 with another prefix, PascalCase, other webhooks and messages, another status and no daily reports."""
+ACCOUNT_TAKEN = "banks of version 3 take an iban"
+UNIFIED = UnifiedVersion(
+    accounts=v2_tables.UNIFIED.accounts,
+    account=v2_tables.UNIFIED.account,
+    balances=ListTable(
+        webhooks.ACCOUNT_BALANCE,
+        (RequestRow("account", "account_id"),),
+        Shape(
+            [
+                Row("type", "kind", values.OneOf({"BOOK": "booked"}, "other")),
+                Row("native_type", "kind"),
+                Row("amount.value", "balance", values.number),
+                Row("amount.currency", "unit"),
+                Row("as_of"),
+                Row("credit_limit_included"),
+            ]
+        ),
+        LONGEST_ID,
+        "rows",
+        Balance,
+        "balances",
+        amount="balance",
+    ),
+    transactions=TransactionTable(
+        webhooks.ACCOUNT_TRANSACTIONS,
+        (RequestRow("account", "account_id"), RequestRow("count", "limit"), RequestRow("after", "position")),
+        Shape(
+            [
+                Row("transaction_id", "ref"),
+                Row("amount.value", "sum", values.unsigned),
+                Row("amount.currency", "unit"),
+                Row("date", "day", values.day),
+                Row("booking_date", "day", values.day),
+                Row("value_date"),
+                Row("counterparty.name", "{other}.holder"),
+                Row("counterparty.iban", "{other}.iban", values.iban),
+                *(Row(f"counterparty.{member}") for member in ("bban", "sort_code", "account_number", "bic")),
+                Row("remittance.unstructured", "purpose"),
+                Row("remittance.reference"),
+                Row("remittance.reference_type"),
+            ],
+            Sides(payer="payer", payee="payee"),
+            TRANSACTION_ORDER,
+        ),
+        LONGEST_ID,
+        "entries",
+        Entry,
+        amount="sum",
+        lists=(
+            NativeList(
+                "entries",
+                lambda entry: "pending" if entry["open"] else "booked",
+                frozenset({"booked", "pending", "all"}),
+            ),
+        ),
+        unsigned_direction=lambda entry, account_id: None,
+        next_position=lambda limit, page, answer, count: values.identifier(answer.get("next_ref")),
+        repeats_allowed=0,
+    ),
+    funds_confirmations=FundsTable(
+        webhooks.FUNDS_CONFIRMATIONS,
+        RequestTable(
+            (
+                RequestRow("payer_iban", "account.iban"),
+                RequestRow("cover", "amount.value", lambda value: [value]),
+                RequestRow("unit", "amount.currency"),
+            ),
+            [RefusedRow(f"account.{member}", ACCOUNT_TAKEN, [("account.iban",)]) for member in ("account_id", "bban")],
+        ),
+    ),
+    payments={
+        "single": RequestTable(
+            (
+                RequestRow("sender_iban", "debtor.iban"),
+                RequestRow("payee_holder", "creditor.name"),
+                RequestRow("payee_iban", "creditor.iban"),
+                RequestRow("sum", "amount.value"),
+                RequestRow("unit", "amount.currency"),
+                RequestRow("purpose", "remittance.unstructured"),
+                RequestRow("payment_scheme", "scheme"),
+                RequestRow("callback_url", "callback_url"),
+            ),
+            [RefusedRow("creditor.bban", ACCOUNT_TAKEN, [("creditor.iban",)])],
+        )
+    },
+)
+"""The rows of version 3: all that the unified API needs."""
 
 
 @dataclass(frozen=True)
@@ -127,18 +333,23 @@ class ThirdBank:
         return bearer
 
     def pay(self, bearer: str) -> Answer:
-        self.side.answers["/v2_payment_single"] = lambda sent: {
-            "Status": "RCVD",
-            "ConfirmationUrl": "https://bank.example/confirm",
-            "PaymentId": 4711,
-        }
         order = {
-            "debtor_account": {"iban": IBAN},
-            "creditor_account": {"iban": "DE89370400440532013000"},
-            "instructed_amount": {"amount": "12.50", "currency": "EUR"},
+            "sender_iban": IBAN,
+            "payee_holder": "Ada",
+            "payee_iban": PAYEE_IBAN,
+            "sum": "12.50",
+            "unit": "EUR",
             "callback_url": self.causeway.tpp.client.callback_url,
         }
         return self.causeway.tpp.call("POST", "/tpp/payment_initiation", order, bearer=bearer)
+
+    def unified(self, method: str, path: str, bearer: str, body: Any = None) -> Answer:
+        return self.causeway.tpp.call(method, f"/tpp/unified/{path}", body, bearer=bearer)
+
+    def sent(self, webhook: str) -> Any:
+        """Return the members of the only request that the bank received at a webhook."""
+        (sent,) = [each for each in self.side.received if each.path == webhook]
+        return jsontext.loads(sent.body)
 
 
 @pytest.fixture
@@ -147,8 +358,8 @@ def bank(causeway: Causeway, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdB
 
     known = set(app.app.routes)
     monkeypatch.setitem(cast(dict[int, Version], VERSIONS), THIRD.number, THIRD)
-    row = {"accounts:read": ("accounts",), "payments:write": PAYMENTS}
-    monkeypatch.setitem(cast(dict[int, Any], NATIVE_SCOPES), THIRD.number, row)
+    monkeypatch.setitem(cast(dict[int, Any], NATIVE_SCOPES), THIRD.number, SCOPES)
+    monkeypatch.setitem(cast(dict[int, UnifiedVersion], UNIFIED_VERSIONS), THIRD.number, UNIFIED)
     routes = Routes[OpenBankingContainer](__name__, bank_api.answer_failure, bank_api.refuse_unknown_action)
     bank_api.serve(routes, THIRD)
     app.app.register_blueprint(routes.bind(lambda: causeway.hub.openbanking))
@@ -167,6 +378,7 @@ def _registered(causeway: Causeway) -> Bank:
     key = _key()
     registered, api_key = causeway.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
     side = causeway.banks[THIRD.number] = Bank(registered, api_key, key)
+    side.answers["/v3_payment"] = lambda sent: TAKEN
     return side
 
 
@@ -292,8 +504,7 @@ def test_a_payment_of_version_3_can_be_sent_reported_and_queried(bank: ThirdBank
     assert (taken.status, taken.body) == (200, expected)
     assert (reported.status, reported.body) == (200, {"Status": "success"})
     assert (asked.status, asked.body) == (200, {"transaction_status": "ACSC", "payment_id": "4711"})
-    (sent,) = [each for each in bank.side.received if each.path == "/v2_payment_single"]
-    assert jsontext.loads(sent.body)["payment_scheme"] == "SCT"
+    assert bank.sent("/v3_payment")["payment_scheme"] == "SCT"
     assert events_secret
     assert [each.topic for each in bank.causeway.recorded("event")] == ["payment.status_changed"]
 
@@ -351,13 +562,165 @@ def test_a_unified_scope_without_a_translation_in_version_3_is_not_offered(bank:
     query = {"response_type": "code", "client_id": tpp.client_id}
 
     listed = tpp.call("GET", f"/tpp/banks/{BIC}").body
-    refused = tpp.call("POST", "/tpp/authorize", {"bic": BIC, "scopes": ["balances:read"]})
+    refused = tpp.call("POST", "/tpp/authorize", {"bic": BIC, "scopes": ["bulk_payments:write"]})
     with_row, without = (
         bank.causeway.call("GET", f"/oauth/authorize?{urlencode(query | {'scope': name})}").text
-        for name in ("payments:write", "balances:read")
+        for name in ("payments:write", "bulk_payments:write")
     )
 
-    assert listed["unified_scopes"] == ["accounts:read", "payments:write"]
+    assert listed["unified_scopes"] == [*SCOPES]
     assert (refused.status, refused.body["additionalErrors"][0]["code"]) == (400, "AUTHORIZATION_SCOPE_NOT_CORRECT")
     assert "Bank of version 3" in with_row
     assert "Bank of version 3" not in without
+
+
+def spelled(members: dict[str, Any]) -> dict[str, Any]:
+    return {to_pascal(name): value for name, value in members.items()}
+
+
+def test_unified_accounts_of_version_3_are_built_by_its_rows(bank: ThirdBank) -> None:
+    bank.side.answers["/v3_account_list"] = lambda sent: {"Accounts": [spelled(ACCOUNT)]}
+
+    answer = bank.unified("GET", "accounts?native=1", bank.bearer("accounts"))
+
+    expected = {
+        "account_id": "A-1",
+        "name": "Compte courant",
+        "currency": "EUR",
+        "iban": IBAN,
+        "bban": None,
+        "sort_code": "202015",
+        "account_number": "55555555",
+        "payment_schemes": None,
+    }
+    assert (answer.status, answer.body["bic"], answer.body["problems"]) == (200, BIC, [])
+    assert answer.body["accounts"] == [{**expected, "native": ACCOUNT}]
+
+
+def test_unified_balances_of_version_3_are_built_by_its_rows(bank: ThirdBank) -> None:
+    rows = [{"Balance": "-12.50", "Unit": "EUR", "Kind": "BOOK"}, {"Balance": 7, "Unit": "EUR"}]
+    bank.side.answers["/v3_funds_of_account"] = lambda sent: {"Rows": rows}
+
+    answer = bank.unified("GET", "balances?account_id=A-1", bank.bearer("accounts.balances"))
+
+    balance = {
+        "type": "booked",
+        "native_type": "BOOK",
+        "amount": {"value": "-12.50", "currency": "EUR"},
+        "as_of": None,
+        "credit_limit_included": None,
+    }
+    problem = {"position": "rows[1]", "member": "kind", "reason": "is required"}
+    assert bank.sent("/v3_funds_of_account") == {"account": "A-1"}
+    assert (answer.body["balances"], answer.body["problems"]) == ([balance], [problem])
+
+
+def test_unified_transactions_of_version_3_are_built_by_its_rows(bank: ThirdBank) -> None:
+    common = {"Sum": "-42.90", "Unit": "EUR", "Day": "2026-01-30", "Purpose": "Invoice 17"}
+    shop = {"Holder": "Corner Shop", "Iban": PAYEE_IBAN}
+    entries = [{**common, "Ref": 8, "Open": True}, {**common, "Ref": 7, "Open": False, "Payee": shop}]
+    bank.side.answers["/v3_entries"] = lambda sent: {"Entries": entries, "NextRef": 7}
+    bearer = bank.bearer("accounts.transactions")
+
+    answer = bank.unified("GET", "transactions?account_id=A-1&limit=2", bearer)
+    first = bank.sent("/v3_entries")
+    bank.side.received.clear()
+    bank.side.answers["/v3_entries"] = lambda sent: {"Entries": []}
+    cursor = quote(answer.body["next_cursor"])
+    last = bank.unified("GET", f"transactions?account_id=A-1&limit=2&cursor={cursor}", bearer)
+
+    booked, pending = answer.body["transactions"]
+    assert booked == {
+        "stable_key": hashlib.sha256(b'["A-1","7"]').hexdigest()[:32] + ".1",
+        "transaction_id": "7",
+        "status": "booked",
+        "direction": "debit",
+        "amount": {"value": "42.90", "currency": "EUR"},
+        "date": "2026-01-30",
+        "booking_date": "2026-01-30",
+        "value_date": None,
+        "counterparty": {
+            "name": "Corner Shop",
+            "iban": PAYEE_IBAN,
+            **dict.fromkeys(("bban", "sort_code", "account_number", "bic")),
+        },
+        "remittance": {"unstructured": "Invoice 17", "reference": None, "reference_type": None},
+    }
+    assert (pending["transaction_id"], pending["status"]) == ("8", "pending")
+    assert {*pending["counterparty"].values()} == {None}
+    assert first == {"account": "A-1", "count": 2}
+    assert bank.sent("/v3_entries") == {"account": "A-1", "count": 2, "after": "7"}
+    assert (last.body["transactions"], last.body["next_cursor"]) == ([], None)
+
+
+def unified_order(bank: ThirdBank, **creditor: str) -> dict[str, Any]:
+    return {
+        "debtor": {"iban": IBAN},
+        "creditor": {"name": "Corner Shop"} | creditor,
+        "amount": {"value": "12.50", "currency": "EUR"},
+        "remittance": {"unstructured": "Invoice 17"},
+        "callback_url": bank.causeway.tpp.client.callback_url,
+    }
+
+
+def test_a_unified_payment_of_version_3_is_sent_and_queried_by_its_rows(bank: ThirdBank) -> None:
+    bearer = bank.bearer("payments.single")
+    bank.side.answers["/v2_payment_single_status"] = lambda sent: {"TransactionStatus": "HELD"}
+
+    taken = bank.unified("POST", "payments", bearer, unified_order(bank, iban=PAYEE_IBAN))
+    asked = bank.unified("GET", "payments?payment_id=4711", bearer)
+
+    assert (taken.status, taken.body) == (
+        200,
+        {
+            "payment_id": "4711",
+            "confirmation_url": "https://bank.example/confirm",
+            "status": "pending",
+            "native_status": "RCVD",
+        },
+    )
+    assert bank.sent("/v3_payment") == {
+        "sender_iban": IBAN,
+        "payee_holder": "Corner Shop",
+        "payee_iban": PAYEE_IBAN,
+        "sum": "12.50",
+        "unit": "EUR",
+        "purpose": "Invoice 17",
+        "payment_scheme": "SCT",
+        "callback_url": bank.causeway.tpp.client.callback_url,
+    }
+    assert [asked.body[name] for name in ("kind", "status", "is_final", "native_status")] == [
+        "single",
+        "authorising",
+        False,
+        "HELD",
+    ]
+
+
+def test_a_unified_payment_that_version_3_cannot_carry_is_refused_by_its_rows(bank: ThirdBank) -> None:
+    order = unified_order(bank, name="x" * 31, bban="1")
+
+    refused = bank.unified("POST", "payments", bank.bearer("payments.single"), order)
+
+    assert (refused.status, refused.body["reason_code"]) == (400, "not_at_this_bank")
+    assert [each["details"] for each in refused.body["additionalErrors"]] == [
+        "creditor.name must have at most 30 characters at banks of version 3",
+        "creditor.iban is required at banks of version 3",
+        f"creditor.bban cannot be sent: {ACCOUNT_TAKEN}",
+    ]
+    assert bank.side.received == []
+
+
+def test_unified_funds_of_version_3_are_confirmed_by_its_rows(bank: ThirdBank) -> None:
+    bank.side.answers["/v3_cover"] = lambda sent: {"FundsAvailable": True}
+    bearer = bank.bearer("funds_confirmations")
+    amount = {"value": "12.50", "currency": "EUR"}
+
+    answer = bank.unified(
+        "POST", "funds_confirmations", bearer, {"account": {"iban": IBAN, "account_id": "A-1"}, "amount": amount}
+    )
+    refused = bank.unified("POST", "funds_confirmations", bearer, {"account": {"account_id": "A-1"}, "amount": amount})
+
+    assert (answer.status, answer.body["funds_available"]) == (200, True)
+    assert bank.sent("/v3_cover") == {"payer_iban": IBAN, "cover": ["12.50"], "unit": "EUR"}
+    assert (refused.status, refused.body["reason_code"]) == (400, "not_at_this_bank")
