@@ -14,7 +14,7 @@ from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
 from infra.psu_browser import Browser, approve_consent
-from tests.bench import cold_start, json_overhead, throughput
+from tests.bench import cold_start, json_overhead, throughput, unified_overhead
 from tests.bench.comparison import recorder
 from tests.bench.measured_requests import MEASURED
 from tests.cards.issuer import Issuer
@@ -49,6 +49,18 @@ def _print_bulk_orders() -> None:
         found = json_overhead.ratio(json_overhead.bulk_order(version), (3, 1), json_overhead.BULK_GOAL)
         title = f"bulk order of {json_overhead.PAYMENTS} payments, version {version}, read and validated"
         print(f"{title}      {found:.1f} times json.loads   (goal: {json_overhead.BULK_GOAL})")
+
+
+def _print_unified_reads() -> None:
+    with silent(), unified_overhead.service() as relay:
+        found = {
+            (read, version): json_overhead.ratio(unified_overhead.sides(relay, version, read), (3, 3), goal)
+            for read, goal in unified_overhead.GOALS.items()
+            for version in (1, 2)
+        }
+    for (read, version), times in found.items():
+        title = f"unified read of {unified_overhead.TITLES[read]}, version {version}"
+        print(f"{title:50} {times:.2f} times the native read   (goal: {unified_overhead.GOALS[read]})")
 
 
 def _print_actions(issuer: Issuer) -> None:
@@ -145,6 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         _print_requests()
         _print_bulk_orders()
+        _print_unified_reads()
         _print_cards()
         _print_latency(ENGINES[0])
         if dynoxide.installed_version() == dynoxide.VERSION:
