@@ -23,12 +23,50 @@ SCOPES = {
     2: "accounts accounts.balances payments.single",
 }
 
+RETRIEVED = {"bic": "DEMODEFFXXX", "retrieved_at": "2026-11-21T09:30:00+00:00"}
+ACCOUNT = {
+    "account_id": "4711001",
+    "name": "Girokonto",
+    "currency": "EUR",
+    "iban": "DE61100999000004711001",
+    "bban": None,
+    "sort_code": None,
+    "account_number": None,
+    "payment_schemes": ["SCT"],
+}
+INITIATED = {
+    "payment_id": "P1",
+    "confirmation_url": "https://bank.example/confirm",
+    "status": "pending",
+    "native_status": "RCVD",
+}
+
 Step = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
 
 def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return httpx.Response(status, json={} if body is None else body, headers=named)
+
+
+def accounts(*listed: Any, problems: Any = ()) -> httpx.Response:
+    """Return a response with accounts."""
+    return answer(body={**RETRIEVED, "accounts": [*listed], "problems": [*problems]})
+
+
+def payment_status(status: str, *, is_final: bool = False, **members: Any) -> httpx.Response:
+    """Return a response with the status of a payment."""
+    found: dict[str, Any] = {
+        "payment_id": "P1",
+        "request_id": None,
+        "kind": "single",
+        "status": status,
+        "is_final": is_final,
+        "native_status": None,
+        "outcome": None,
+        "history": [],
+    }
+    return answer(body={**found, **members})
 
 
 def failure(

@@ -19,7 +19,7 @@ from causeway.errors import (
 )
 from causeway.tpp import AsyncTpp, Tokens, Tpp, new_code_verifier
 from causeway.tpp.pkce import code_challenge
-from tests.sdk.scripted_hub import BASE, ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import BASE, ScriptedHub, accounts, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
 ASKED = {"redirect_url": "https://bank.example/authorize", "state": "visit-1", "expires_in": 1800}
@@ -88,13 +88,13 @@ def test_an_authorization_without_a_custom_state_or_after_a_refused_connection_i
     assert hub.tpp().authorize(bic="DEMODEF1", scopes=["accounts"], state=state).state == "visit-1"
 
 
-def test_exchanging_a_code_returns_a_consent_that_uses_the_new_tokens() -> None:
-    hub = ScriptedHub(token_answer(number=7), answer(body={"accounts": []}))
+def test_a_redeemed_code_returns_a_consent_that_uses_the_new_tokens() -> None:
+    hub = ScriptedHub(token_answer(number=7), accounts())
 
     consent = hub.tpp().redeem("c1", redirect_uri="https://tpp.example.com/callback")
     list(consent.accounts())
 
-    assert (consent.consent_id, consent.version) == ("consent-1", 2)
+    assert (consent.consent_id, consent.native.version()) == ("consent-1", 2)
     assert hub.form(0) == {
         "client_id": "client-1",
         "grant_type": "authorization_code",
@@ -179,13 +179,16 @@ def test_a_new_dpop_proof_with_the_newest_nonce_is_sent_in_each_attempt(name: st
     demanded = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof must contain the nonce in the header DPoP-Nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
     demanded.headers[name] = 'DPoP algs="ES256", error="use_dpop_nonce"'
-    hub = ScriptedHub(demanded, answer(body={"accounts": []}))
+    hub = ScriptedHub(demanded, accounts())
     bound = Tokens.from_json({**tokens().to_json(), "token_type": "DPoP"})
 
     list(hub.tpp(dpop=Key()).consent(bound).accounts())
 
     assert hub.header("Authorization") == ["DPoP access-1"] * 2
-    assert hub.header("DPoP") == [f"GET {BASE}/tpp/accounts access-1 None", f"GET {BASE}/tpp/accounts access-1 n1"]
+    assert hub.header("DPoP") == [
+        f"GET {BASE}/tpp/unified/accounts access-1 None",
+        f"GET {BASE}/tpp/unified/accounts access-1 n1",
+    ]
 
 
 def test_a_dpop_nonce_of_a_token_response_is_used_in_the_next_request() -> None:

@@ -9,7 +9,16 @@ import pytest
 
 from causeway import tpp as package
 from causeway._records import Record
-from causeway.tpp import AsyncConsent, AsyncTpp, Consent, Tpp
+from causeway.tpp import (
+    AsyncConsent,
+    AsyncNativeConsent,
+    AsyncNativeTpp,
+    AsyncTpp,
+    Consent,
+    NativeConsent,
+    NativeTpp,
+    Tpp,
+)
 from causeway.tpp._call import Call, load
 from causeway.tpp._generated import calls
 from infra.render.sdk import tpp as document
@@ -31,17 +40,30 @@ METHODS: dict[str, list[Any]] = {
     "well_known_oauth_protected_resource": [Tpp.resource_metadata],
     "well_known_jwks_json": [Tpp.keys],
     "oauth_authorize": [Tpp.authorization_url],
-    "accounts": [Consent.accounts_answer, Consent.accounts],
-    "account": [Consent.account],
-    "account_balance": [Consent.balances],
-    "account_payments": [Consent.payments_page, Consent.payments],
-    "account_payment": [Consent.payment],
-    "account_transactions": [Consent.transactions_page, Consent.transactions_pages, Consent.transactions],
-    "funds_confirmations": [Consent.confirm_funds],
-    "payment_initiation": [Consent.pay],
-    "bulk_payment_initiation": [Consent.pay_bulk],
-    "direct_payment_initiation": [Tpp.pay_direct],
-    "payment_status": [Tpp.payment_status, Consent.payment_status],
+    "unified_accounts": [Consent.accounts_answer, Consent.accounts],
+    "unified_account": [Consent.account],
+    "unified_balances": [Consent.balances],
+    "unified_transactions": [Consent.transactions_page, Consent.transactions_pages, Consent.transactions],
+    "unified_funds_confirmations": [Consent.confirm_funds],
+    "unified_payments": [Consent.pay],
+    "unified_bulk_payments": [Consent.pay_bulk],
+    "unified_direct_payments": [Tpp.pay_direct],
+    "unified_payment_status": [Consent.payment_status, Consent.wait_for_payment],
+    "accounts": [NativeConsent.accounts_answer, NativeConsent.accounts],
+    "account": [NativeConsent.account],
+    "account_balance": [NativeConsent.balances],
+    "account_payments": [NativeConsent.payments_page, NativeConsent.payments],
+    "account_payment": [NativeConsent.payment],
+    "account_transactions": [
+        NativeConsent.transactions_page,
+        NativeConsent.transactions_pages,
+        NativeConsent.transactions,
+    ],
+    "funds_confirmations": [NativeConsent.confirm_funds],
+    "payment_initiation": [NativeConsent.pay],
+    "bulk_payment_initiation": [NativeConsent.pay_bulk],
+    "direct_payment_initiation": [NativeTpp.pay_direct],
+    "payment_status": [NativeConsent.payment_status, NativeConsent.wait_for_payment],
 }
 """The SDK methods of each API call. The first method has all parameters of the call."""
 OTHERWISE = {
@@ -54,7 +76,11 @@ OTHERWISE = {
     "Prefer": "prefer_async",
     "PSU-IP-Address": "psu",
 }
-"""The parameters for which a method uses another name, or which a method computes from another parameter."""
+"""Parameters that a method has under another name, or computes from it."""
+OF_UNIFIED_CALLS = {"account_id": "account", "from": "since", "to": "until"}
+"""Parameters that a method of a unified call has under another name."""
+HANDLES = {"Tpp": "tpp", "Consent": "consent", "Payer": "consent"}
+"""The README's names for objects of each class."""
 BY_ITSELF = {
     *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),
     *("DPoP", "dpop_jkt"),
@@ -70,16 +96,24 @@ def test_every_call_of_the_api_has_an_sdk_method_and_a_test_case() -> None:
     assert set(METHODS) == set(OPERATIONS) == {call.operation for call in TABLE.values()}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+def is_native(operation: str) -> bool:
+    return str(METHODS[operation][0].__qualname__).startswith("Native")
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if is_native(each)])
+def test_the_docstring_of_a_native_method_names_its_call(operation: str) -> None:
+    assert f"(``{row(operation).method} {row(operation).path}``)" in str(METHODS[operation][0].__doc__)
+
+
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if not is_native(each)])
 def test_the_readme_lists_every_call_with_its_sdk_methods(operation: str) -> None:
     path = row(operation).path
     known = "/.well-known/…" if path.startswith("/.well-known/") else path
     (told,) = [line for line in README.splitlines() if f"`{row(operation).method} {known}`" in line]
 
     for found in METHODS[operation]:
-        owner = "consent" if found.__qualname__.startswith("Consent.") else "tpp"
-        names = {f"`{owner}.{found.__name__}`", f"`tpp.{found.__name__}`"}
-        assert any(name in told for name in names), found.__qualname__
+        owner = HANDLES[found.__qualname__.partition(".")[0]]
+        assert f"`{owner}.{found.__name__}`" in told, found.__qualname__
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -97,29 +131,35 @@ def expected_parameters(operation: str) -> set[str]:
     headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
     names |= headers & {"Idempotency-Key", "Prefer", "PSU-IP-Address"}
     for content in description.get("requestBody", {}).get("content", {}).values():
-        if "anyOf" not in content["schema"]:
+        if not takes_order(operation):
             names |= set(document.document()["components"]["schemas"][class_of(content)]["properties"])
     names -= BY_ITSELF | set(NOT_OFFERED)
-    known = {"scope": "scope"} if operation == "banks" else OTHERWISE
+    known = OTHERWISE | (OF_UNIFIED_CALLS if operation.startswith("unified_") else {})
+    known |= {"scope": "scope"} if operation == "banks" else {}
     if operation == "token":
         names.discard("scope")
-    return {known.get(name, OTHERWISE.get(name, name)) for name in names}
+    return {known.get(name, name) for name in names}
+
+
+def takes_order(operation: str) -> bool:
+    """Return whether the method takes the body as one object."""
+    return bool({"order", "request"} & set(inspect.signature(METHODS[operation][0]).parameters))
 
 
 def class_of(content: Any) -> str:
     return str(content["schema"]["$ref"]).rsplit("/", 1)[-1]
 
 
-@pytest.mark.parametrize(
-    "operation", ["payment_initiation", "bulk_payment_initiation", "direct_payment_initiation", "funds_confirmations"]
-)
+@pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if takes_order(operation)])
 def test_the_order_types_of_the_sdk_match_the_documented_bodies(operation: str) -> None:
     (content,) = OPERATIONS[operation]["requestBody"]["content"].values()
-    expected = {option["$ref"].rsplit("/", 1)[-1] for option in content["schema"]["anyOf"]}
+    options = content["schema"].get("anyOf", [content["schema"]])
     hints = hints_of(METHODS[operation][0])
     order = hints.get("order") or hints["request"]
 
-    assert {kind.__name__ for kind in typing.get_args(order)} == expected
+    assert {kind.__name__ for kind in typing.get_args(order) or [order]} == {
+        option["$ref"].rsplit("/", 1)[-1] for option in options
+    }
 
 
 @pytest.mark.parametrize("operation", sorted(OPERATIONS))
@@ -148,8 +188,11 @@ def exported() -> dict[str, Any]:
     return {name: getattr(package, name) for name in package.__all__}
 
 
-@pytest.mark.parametrize(("one", "other"), [(Tpp, AsyncTpp), (Consent, AsyncConsent)])
-def test_the_synchronous_and_asynchronous_clients_have_the_same_methods_and_parameters(one: type, other: type) -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(Tpp, AsyncTpp), (Consent, AsyncConsent), (NativeTpp, AsyncNativeTpp), (NativeConsent, AsyncNativeConsent)],
+)
+def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, other: type) -> None:
     def signatures(kind: type) -> dict[str, list[str]]:
         found = {name: member for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")}
         names = {"aclose": "close"}
@@ -178,6 +221,8 @@ def example(schema: Any) -> Any:
         return example(found) if "properties" not in found else {k: example(v) for k, v in found["properties"].items()}
     if "anyOf" in schema:
         return example(schema["anyOf"][0])
+    if schema.get("additionalProperties") is True:
+        return {"resource_id": "4711001"}
     if "const" in schema or "enum" in schema:
         return schema.get("const") or schema["enum"][0]
     if "array" in schema["type"]:

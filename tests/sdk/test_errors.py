@@ -14,14 +14,16 @@ from causeway.tpp import (
     ErrorCode,
     OAuthErrorCode,
     OrderWithoutPayment,
+    PaymentStatus,
     ReasonCode,
     ReportedStatus,
+    UnifiedStatus,
     is_final,
     is_paid,
 )
 from infra.render.docs.sources import source_of
 from tests.kit.documents import section, tables
-from tests.sdk.scripted_hub import ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import ScriptedHub, accounts, failure, payment_status, token_answer, tokens
 
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 GENERAL = CausewayError.advice
@@ -59,7 +61,7 @@ def test_no_log_line_of_the_sdk_contains_a_secret(caplog: pytest.LogCaptureFixtu
     caplog.set_level(logging.DEBUG)
     refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
     steps: list[Any] = [httpx.ReadError("reset"), refused, httpx.ReadTimeout("silence"), token_answer()]
-    hub = ScriptedHub(*steps, answer(body={"accounts": []}))
+    hub = ScriptedHub(*steps, accounts())
 
     list(hub.tpp().consent(tokens()).accounts())
 
@@ -85,6 +87,15 @@ def test_a_payment_status_is_final_as_documented(status: str, final: str) -> Non
 
     assert is_final(found) is final.startswith("yes")
     assert is_paid(found) is (status in ("4", "ACSC", "ACCC"))
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+@pytest.mark.parametrize("status", get_args(UnifiedStatus))
+def test_a_unified_status_is_paid_if_executed_or_settled(status: str, is_over: bool) -> None:
+    found = PaymentStatus.from_json(payment_status(status, is_final=is_over).json())
+
+    assert is_final(found) is is_over
+    assert is_paid(found) is (status in ("executed", "settled"))
 
 
 @pytest.mark.parametrize("outcome", ["pending", "unknown", "not_accepted"])

@@ -22,9 +22,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from decimal import Decimal
 
-from causeway.tpp import AccountReferenceV2, AccountV1, ApiError, AsyncTpp, BalancesAnswerV1, OutcomeUnknown, Psu
+from causeway.tpp import Account, AccountReferenceV2, AccountV1, Amount, ApiError, AsyncTpp, BalancesAnswerV1
+from causeway.tpp import ConsentAuthorisedEvent, Creditor, OutcomeUnknown, Payment, PaymentStatusChangedEvent, Psu
 from causeway.tpp import InstructedAmountV2, PaymentAccountV2, SinglePaymentV2, Tokens, Tpp, parse_event
-from causeway.tpp import ConsentAuthorisedEvent, PaymentStatusChangedEvent
+
+
+def total(tpp: Tpp, tokens: Tokens) -> Decimal:
+    consent = tpp.consent(tokens, on_refresh=lambda pair: print(pair.expires_at))
+    found = Decimal()
+    for account in consent.accounts(psu=Psu(ip_address="203.0.113.7")):
+        found += sum(each.amount.value for each in consent.balances(account).balances)
+        found += sum(each.amount.value for each in consent.transactions(account.account_id, since="2026-11-01"))
+    return found
+
+
+def pay(tpp: Tpp, tokens: Tokens, account: Account, currency: str) -> str:
+    amount = Amount(value=Decimal("1.10"), currency=currency)
+    creditor = Creditor(name="Oak Street Books", iban="DE12100999000005820011")
+    order = Payment(creditor=creditor, amount=amount, callback_url="https://tpp.example.com/callback")
+    try:
+        consent = tpp.consent(tokens)
+        consent.confirm_funds(account, amount)
+        return consent.pay(order, idempotency_key="order-1").payment_id
+    except OutcomeUnknown as error:
+        return error.order_id
+    except ApiError as error:
+        return error.advice
 
 
 def number(account: AccountV1 | AccountReferenceV2) -> str | None:
@@ -35,11 +58,10 @@ def number(account: AccountV1 | AccountReferenceV2) -> str | None:
             return account.iban
 
 
-def total(tpp: Tpp, tokens: Tokens) -> Decimal:
-    consent = tpp.consent(tokens, on_refresh=lambda pair: print(pair.expires_at))
-    found = Decimal()
-    for account in consent.accounts(psu=Psu(ip_address="203.0.113.7")):
-        answer = consent.balances(number(account))
+def native_total(tpp: Tpp, tokens: Tokens) -> Decimal:
+    native, found = tpp.consent(tokens).native, Decimal()
+    for account in native.accounts():
+        answer = native.balances(number(account))
         if isinstance(answer, BalancesAnswerV1):
             found += answer.accounts[0].balance
         else:
@@ -47,18 +69,13 @@ def total(tpp: Tpp, tokens: Tokens) -> Decimal:
     return found
 
 
-def pay(tpp: Tpp, tokens: Tokens, currency: str) -> str:
+def native_payment(tpp: Tpp, tokens: Tokens, currency: str) -> str:
     order = SinglePaymentV2(
         creditor_account=PaymentAccountV2(iban="DE12100999000005820011"),
         instructed_amount=InstructedAmountV2(amount=Decimal("1.10"), currency=currency),
         callback_url="https://tpp.example.com/callback",
     )
-    try:
-        return tpp.consent(tokens).pay(order, idempotency_key="order-1").payment_id
-    except OutcomeUnknown as error:
-        return error.order_id
-    except ApiError as error:
-        return error.advice
+    return tpp.consent(tokens).native.pay(order).payment_id
 
 
 async def names(tpp: AsyncTpp, tokens: Tokens) -> AsyncIterator[str | None]:
@@ -77,9 +94,10 @@ def told(body: bytes) -> str:
 """
 MISTAKES = {
     "a scope that does not exist": 'tpp.authorize(bic="DEMODEF1", scopes=["account"])',
-    "a float as amount": 'InstructedAmountV2(amount=1.1, currency="EUR")',
+    "a float as amount": 'Amount(value=1.1, currency="EUR")',
+    "an order of one version": "tpp.consent(tokens).pay(SinglePaymentV2.from_json({}))",
     "a member that does not exist": "[account.number for account in tpp.consent(tokens).accounts()]",
-    "an answer of one version only": "tpp.consent(tokens).balances().balances",
+    "an answer of one version only": "tpp.consent(tokens).native.balances().balances",
     "no client id": 'Tpp("https://hub.example")',
 }
 

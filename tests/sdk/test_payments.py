@@ -18,20 +18,31 @@ from causeway.errors import (
     WaitTimeout,
 )
 from causeway.tpp import (
-    AskedStatus,
-    DirectPaymentV1,
-    InitiationAnswerV1,
-    InitiationAnswerV2,
+    Amount,
+    BulkPayment,
+    Creditor,
     InstructedAmountV2,
+    Payment,
     PaymentAccountV2,
+    PaymentStatus,
     SinglePaymentV2,
+    Transfer,
     is_paid,
 )
 from tests.kit.time import limit_under_test
-from tests.sdk.scripted_hub import NO_RETRIES, Clock, ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import (
+    INITIATED,
+    NO_RETRIES,
+    Clock,
+    ScriptedHub,
+    answer,
+    failure,
+    payment_status,
+    token_answer,
+    tokens,
+)
 
 pytestmark = pytest.mark.usefixtures("clock")
-INITIATED = {"status": "RCVD", "payment_id": "P1", "confirmation_url": "https://bank.example/confirm"}
 LOST: list[Any] = [
     httpx.ReadError("reset"),
     httpx.ReadTimeout("silence"),
@@ -45,12 +56,18 @@ Status 524 means that the origin received the request and did not respond in tim
 """
 
 
-def order(amount: Any = Decimal("12.50")) -> SinglePaymentV2:
-    return SinglePaymentV2(
-        creditor_account=PaymentAccountV2(iban="DE12100999000005820011"),
-        creditor_name="Oak Street Books",
-        instructed_amount=InstructedAmountV2(amount=amount, currency="EUR"),
-        callback_url="https://tpp.example.com/callback",
+CREDITOR = Creditor(name="Oak Street Books", iban="DE12100999000005820011")
+NATIVE_ORDER = SinglePaymentV2(
+    creditor_account=PaymentAccountV2(iban="DE12100999000005820011"),
+    creditor_name="Oak Street Books",
+    instructed_amount=InstructedAmountV2(amount=Decimal("12.50"), currency="EUR"),
+    callback_url="https://tpp.example.com/callback",
+)
+
+
+def order(amount: Any = Decimal("12.50")) -> Payment:
+    return Payment(
+        creditor=CREDITOR, amount=Amount(value=amount, currency="EUR"), callback_url="https://tpp.example.com/callback"
     )
 
 
@@ -68,10 +85,10 @@ def test_a_payment_with_a_lost_response_is_retried_with_its_idempotency_key(lost
 
     paid = hub.tpp().consent(tokens()).pay(order())
 
-    assert isinstance(paid, InitiationAnswerV2)
+    assert paid.to_json() == INITIATED
     assert len(keys(hub)) == len(set(hub.header("X-Request-Id"))) == 1
     assert len({request.content for request in hub.requests}) == 1
-    assert hub.json()["instructed_amount"] == {"amount": "12.50", "currency": "EUR"}
+    assert hub.json()["amount"] == {"value": "12.50", "currency": "EUR"}
 
 
 def test_each_payment_has_its_own_idempotency_key() -> None:
@@ -200,7 +217,7 @@ def test_a_payment_with_an_expired_token_is_retried_with_its_key_after_a_refresh
 
     hub.tpp().consent(tokens()).pay(order())
 
-    assert hub.paths == ["/tpp/payment_initiation", "/tpp/token", "/tpp/payment_initiation"]
+    assert hub.paths == ["/tpp/unified/payments", "/tpp/token", "/tpp/unified/payments"]
     assert len({hub.header("Idempotency-Key")[number] for number in (0, 2)}) == 1
     assert hub.header("Idempotency-Key")[1] is None
 
@@ -241,7 +258,7 @@ def test_an_sdk_error_can_be_pickled() -> None:
 def test_a_malformed_success_response_to_a_payment_raises_outcome_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
-    with pytest.raises(OutcomeUnknown, match="status is missing"):
+    with pytest.raises(OutcomeUnknown, match="confirmation_url is missing"):
         hub.tpp().consent(tokens()).pay(order())
 
 
@@ -296,26 +313,67 @@ def test_an_unfinished_asynchronous_payment_raises_outcome_unknown(clock: Clock)
     assert 300 <= clock.seconds - started < 400
 
 
-def test_a_direct_payment_authenticates_by_the_client_secret() -> None:
-    direct = DirectPaymentV1(
-        bic="DEMOGB21",
-        amount=Decimal("1.10"),
-        currency="GBP",
-        receiver_name="Oak Street Books",
-        receiver_iban="GB10DEMO04000431926801",
-        callback_url="https://tpp.example.com/callback",
-    )
-    hub = ScriptedHub(answer(body={"payment_id": "P1", "confirmation_url": "https://bank.example/"}))
+def test_a_direct_payment_names_its_bank_and_authenticates_by_the_client_secret() -> None:
+    hub = ScriptedHub(answer(body=INITIATED), payment_status("executed", is_final=True))
+    tpp = hub.tpp()
 
-    paid = hub.tpp().pay_direct(direct)
+    paid = tpp.pay_direct(order(), bic="DEMODEF1")
 
-    assert isinstance(paid, InitiationAnswerV1)
+    assert is_paid(tpp.wait_for_payment(paid.payment_id, bic="DEMODEF1"))
+    assert hub.paths == ["/tpp/unified/direct_payments", "/tpp/unified/payments"]
     assert str(hub.header("Authorization")[0]).startswith("Basic ")
-    assert hub.json()["amount"] == "1.10"
+    assert hub.json(0) == {**order().to_json(), "bic": hub.requests[1].url.params["bic"]}
 
 
-def test_waiting_for_a_payment_retries_after_temporary_failures_and_raises_an_error_if_refused() -> None:
-    final = answer(body={"payment_id": "P1", "transaction_status": "ACSC"})
+def test_a_bulk_payment_has_one_idempotency_key() -> None:
+    transfer = Transfer(creditor=CREDITOR, amount=Amount(value=Decimal("0.10"), currency="EUR"))
+    bulk = BulkPayment(payments=[transfer, transfer], callback_url="https://tpp.example.com/callback")
+    hub = ScriptedHub(LOST[0], answer(body=INITIATED))
+
+    assert hub.tpp().consent(tokens()).pay_bulk(bulk).payment_id == "P1"
+    assert len(keys(hub)) == 1
+    assert hub.paths == ["/tpp/unified/bulk_payments"] * 2
+    assert [one["amount"]["value"] for one in hub.json()["payments"]] == ["0.10", "0.10"]
+
+
+def test_a_member_that_the_bank_cannot_carry_is_named_in_the_error() -> None:
+    told = [{"code": "FORMAT_ERROR", "title": "creditor.bank", "details": "banks of version 1 take no bank"}]
+    hub = ScriptedHub(failure(400, "FORMAT_ERROR", "no", reason_code="not_at_this_bank", additionalErrors=told))
+
+    with pytest.raises(ApiError) as caught:
+        hub.tpp().consent(tokens()).pay(order())
+
+    assert type(caught.value) is ApiError
+    assert caught.value.reason_code == "not_at_this_bank"
+    assert caught.value.additional == tuple(told)
+    assert "additional" in caught.value.advice
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    "refused",
+    [
+        failure(400, "FORMAT_ERROR", "no", reason_code="not_at_this_bank"),
+        failure(401, "API_ACTION_DOES_NOT_EXIST", "no"),
+        failure(404, "RESOURCE_UNKNOWN", "no"),
+        failure(502, "ASPSP_UNKNOWN_ERROR", "no", reason_code="not_sent"),
+        httpx.ReadError("reset"),
+    ],
+    ids=repr,
+)
+def test_a_failed_payment_is_never_sent_to_another_path(refused: Any, native: bool) -> None:
+    """An Idempotency-Key belongs to its path: the same key on another path is another payment."""
+    hub = ScriptedHub(*[refused] * 4)
+    consent = hub.tpp().consent(tokens())
+
+    with pytest.raises(ApiError):
+        consent.native.pay(NATIVE_ORDER) if native else consent.pay(order())
+
+    assert set(hub.paths) == {"/tpp/payment_initiation" if native else "/tpp/unified/payments"}
+
+
+def test_waiting_for_a_payment_retries_temporary_failures_and_raises_refusals() -> None:
+    final = payment_status("settled", is_final=True)
     failures: list[Any] = [
         failure(500, "INTERNAL_SERVER_ERROR"),
         failure(502, "ASPSP_UNKNOWN_ERROR"),
@@ -331,27 +389,26 @@ def test_waiting_for_a_payment_retries_after_temporary_failures_and_raises_an_er
 
 def test_waiting_for_a_payment_ends_with_the_final_status() -> None:
     statuses: list[Any] = [
-        answer(body={"payment_id": "P1", "transaction_status": "ACTC"}),
+        payment_status("authorising"),
         *(failure(502, "ASPSP_UNKNOWN_ERROR", "failed", retry_after=20) for _ in range(4)),
-        answer(body={"payment_id": "P1", "transaction_status": "ACSC"}),
+        payment_status("executed", is_final=True),
     ]
     hub = ScriptedHub(*statuses)
 
     status = hub.tpp().consent(tokens()).wait_for_payment("P1")
 
-    assert isinstance(status, AskedStatus)
+    assert isinstance(status, PaymentStatus)
     assert is_paid(status)
 
 
 def test_waiting_for_a_payment_times_out_with_the_last_status(clock: Clock) -> None:
     started = clock.seconds
-    pending = {"payment_id": "P1", "payment_status": 1, "history": []}
-    hub = ScriptedHub(*(answer(body=pending) for _ in range(50)))
+    hub = ScriptedHub(*(payment_status("pending") for _ in range(50)))
 
     with pytest.raises(WaitTimeout) as caught:
-        hub.tpp().consent(tokens(version=1)).wait_for_payment("P1", timeout=limit_under_test(60))
+        hub.tpp().consent(tokens()).wait_for_payment("P1", timeout=limit_under_test(60))
 
-    assert caught.value.last.payment_status == 1
+    assert caught.value.last.status == "pending"
     assert clock.seconds - started <= 60
 
 

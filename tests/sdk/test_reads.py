@@ -1,7 +1,8 @@
-"""SDK reads are retried after temporary failures, and return the classes of the bank's version."""
+"""SDK reads have one shape at every bank, and are retried after temporary failures."""
 
 import asyncio
 import datetime
+import json
 from decimal import Decimal
 from email.utils import format_datetime
 from typing import Any
@@ -19,12 +20,21 @@ from causeway.errors import (
     RateLimited,
     UnexpectedAnswer,
 )
-from causeway.tpp import AccountReferenceV2, AccountV1, BalancesAnswerV1, BalancesAnswerV2, Psu, Retries
-from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, tokens
+from causeway.tpp import Account, Amount, FundsAccount, Psu, Retries
+from tests.sdk.scripted_hub import (
+    ACCOUNT,
+    RETRIEVED,
+    START,
+    Clock,
+    ScriptedHub,
+    accounts,
+    answer,
+    failure,
+    token_answer,
+    tokens,
+)
 
 pytestmark = pytest.mark.usefixtures("clock")
-ACCOUNT_V1 = {"id": 1031926801, "name": "Everyday", "iban": "GB10DEMO04000431926801", "currency": "GBP"}
-ACCOUNT_V2 = {"resource_id": "65e1d84d", "currency": "EUR", "a_new_member": [1, 2]}
 TEMPORARY: list[Any] = [
     httpx.ConnectError("refused"),
     httpx.ReadError("reset"),
@@ -40,7 +50,7 @@ TEMPORARY: list[Any] = [
 
 @pytest.mark.parametrize("step", TEMPORARY, ids=repr)
 def test_a_read_is_retried_after_a_temporary_failure(step: Any) -> None:
-    hub = ScriptedHub(step, step, answer(body={"accounts": [ACCOUNT_V2]}))
+    hub = ScriptedHub(step, step, accounts(ACCOUNT))
 
     assert len(list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7")))) == 1
 
@@ -118,7 +128,7 @@ def test_a_read_without_a_present_psu_is_retried_once_after_a_failure_of_the_ban
 
 @pytest.mark.parametrize(("options", "expected"), [({}, 30.0), ({"timeout": 60.0}, 60.0)])
 def test_the_read_timeout_is_configurable_and_the_connect_timeout_is_5_seconds(options: Any, expected: float) -> None:
-    hub = ScriptedHub(answer(body={"accounts": []}))
+    hub = ScriptedHub(accounts())
 
     list(hub.tpp(**options).consent(tokens()).accounts())
 
@@ -130,8 +140,8 @@ def test_the_read_timeout_is_configurable_and_the_connect_timeout_is_5_seconds(o
     }
 
 
-def test_the_retry_after_header_determines_the_wait_before_a_retry(clock: Clock) -> None:
-    hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
+def test_retry_after_sets_the_wait_before_a_retry(clock: Clock) -> None:
+    hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), accounts())
 
     list(hub.tpp().consent(tokens()).accounts())
 
@@ -140,7 +150,7 @@ def test_the_retry_after_header_determines_the_wait_before_a_retry(clock: Clock)
 
 def test_the_retry_after_header_may_be_a_date(clock: Clock) -> None:
     moment = format_datetime(utc(START + 7), usegmt=True)
-    hub = ScriptedHub(httpx.Response(429, headers={"Retry-After": moment}), answer(body={"accounts": []}))
+    hub = ScriptedHub(httpx.Response(429, headers={"Retry-After": moment}), accounts())
 
     list(hub.tpp().consent(tokens()).accounts())
 
@@ -150,7 +160,7 @@ def test_the_retry_after_header_may_be_a_date(clock: Clock) -> None:
 @pytest.mark.parametrize("header", ["soon", b"\xb2", "1.5", "-5", "Wed, 21 Oct 99999 07:28:00 GMT"])
 def test_an_invalid_retry_after_is_ignored(header: str | bytes, clock: Clock) -> None:
     value = header if isinstance(header, bytes) else header.encode()
-    hub = ScriptedHub(httpx.Response(503, headers=[(b"Retry-After", value)]), answer(body={"accounts": []}))
+    hub = ScriptedHub(httpx.Response(503, headers=[(b"Retry-After", value)]), accounts())
 
     list(hub.tpp().consent(tokens()).accounts())
 
@@ -172,93 +182,164 @@ def test_an_empty_retry_plan_causes_no_retries() -> None:
         list(hub.tpp(retries=Retries(waits=())).consent(tokens()).accounts())
 
 
-def test_accounts_have_the_class_of_the_bank_version_and_preserve_unknown_members() -> None:
-    hub = ScriptedHub(answer(body={"accounts": [ACCOUNT_V1]}), answer(body={"accounts": [ACCOUNT_V2]}))
-    tpp = hub.tpp()
+def test_an_account_has_the_same_members_at_every_bank_and_preserves_unknown_members() -> None:
+    hub = ScriptedHub(accounts({**ACCOUNT, "a_new_member": [1, 2]}))
 
-    (first,) = tpp.consent(tokens(version=1)).accounts()
-    (second,) = tpp.consent(tokens(version=2)).accounts()
+    (account,) = hub.tpp().consent(tokens()).accounts()
 
-    assert isinstance(first, AccountV1)
-    assert first.id == "1031926801"
-    assert isinstance(second, AccountReferenceV2)
-    assert second.extra == {"a_new_member": [1, 2]}
-    assert second.to_json() == ACCOUNT_V2
+    assert account.to_json() == {**ACCOUNT, "a_new_member": [1, 2]}
+    assert account.extra == {"a_new_member": [1, 2]}
+    assert hub.requests[0].url.params.get("native") is None
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_an_account_is_named_by_its_object_or_its_id(by_id: bool) -> None:
+    account_id = "a/b?c=%20#1 €"
+    hub = ScriptedHub(
+        accounts({**ACCOUNT, "account_id": account_id}),
+        answer(body={**RETRIEVED, "account": ACCOUNT}),
+        answer(body={**RETRIEVED, "account_id": account_id, "problems": [], "balances": []}),
+        transactions(),
+    )
+    consent = hub.tpp().consent(tokens())
+    (listed,) = consent.accounts()
+    account = account_id if by_id else listed
+
+    assert consent.account(account).account.currency == "EUR"
+    assert consent.balances(account).balances == ()
+    assert list(consent.transactions(account)) == []
+    assert hub.paths[1:] == [f"/tpp/unified/{name}" for name in ("account", "balances", "transactions")]
+    assert {request.url.params["account_id"] for request in hub.requests[1:]} == {account_id}
 
 
 def test_amounts_preserve_every_digit() -> None:
-    body_v1 = '{"accounts": [{"id": "1", "name": "n", "balance": 1250.7500000000000000001, "currency": "GBP"}]}'
-    body_v2 = '{"balances": [{"balance_amount": {"amount": "0.10", "currency": "EUR"}, "balance_type": "t"}]}'
-    hub = ScriptedHub(httpx.Response(200, text=body_v1), httpx.Response(200, text=body_v2))
-    tpp = hub.tpp()
+    balance = {
+        "type": "booked",
+        "native_type": None,
+        "amount": {"value": "-1250.7500000000000000001", "currency": "EUR"},
+        "as_of": None,
+        "credit_limit_included": None,
+    }
+    hub = ScriptedHub(answer(body={**RETRIEVED, "account_id": "1", "problems": [], "balances": [balance]}))
 
-    first = tpp.consent(tokens(version=1)).balances("1")
-    second = tpp.consent(tokens(version=2)).balances("1")
+    (found,) = hub.tpp().consent(tokens()).balances("1").balances
 
-    assert isinstance(first, BalancesAnswerV1)
-    assert first.accounts[0].balance == Decimal("1250.7500000000000000001")
-    assert isinstance(second, BalancesAnswerV2)
-    assert str(second.balances[0].balance_amount.amount) == "0.10"
-
-
-def payment(number: int) -> dict[str, Any]:
-    return {"id": str(number), "reference": "r", "date_created": "2026-11-20", "amount": "1", "description": "d"}
-
-
-def test_version_1_payments_are_read_until_a_page_is_shorter_than_its_limit() -> None:
-    pages = [
-        answer(body={"payments": [payment(1), payment(2)], "paginator": {"limit": "2", "current_page": 1}}),
-        answer(body={"payments": [payment(3)], "paginator": {"limit": 2, "current_page": 2}}),
-    ]
-    hub = ScriptedHub(*pages)
-
-    found = list(hub.tpp().consent(tokens(version=1)).payments("1", page_size=50))
-
-    assert [one.id for one in found] == ["1", "2", "3"]
-    assert [request.url.params["current_page"] for request in hub.requests] == ["1", "2"]
-    assert hub.requests[0].url.params["record_count"] == "50"
+    assert found.amount.value == Decimal("-1250.7500000000000000001")
+    assert found.to_json()["amount"]["value"] == "-1250.7500000000000000001"
 
 
 def transaction(number: int) -> dict[str, Any]:
-    return {"transaction_id": str(number), "transaction_amount": {"amount": "-1.00", "currency": "EUR"}}
+    return {
+        "stable_key": f"{number:032}.1",
+        "transaction_id": str(number),
+        "status": "booked",
+        "direction": "debit",
+        "amount": {"value": "1.00", "currency": "EUR"},
+        "date": "2026-11-20",
+        "booking_date": None,
+        "value_date": None,
+        "counterparty": dict.fromkeys(("name", "iban", "bban", "sort_code", "account_number", "bic")),
+        "remittance": dict.fromkeys(("unstructured", "reference", "reference_type")),
+    }
 
 
-def test_version_2_transactions_are_read_until_the_page_key_is_missing() -> None:
-    pages = [
-        answer(body={"transactions": {"booked": [transaction(1)]}, "page_key": "k/2"}),
-        answer(body={"transactions": {"booked": []}, "page_key": "k3"}),
-        answer(body={"transactions": {"booked": [transaction(2)]}, "page_key": None}),
+def transactions(*numbers: int, cursor: str | None = None, problems: Any = ()) -> httpx.Response:
+    """Return a response with a page of transactions."""
+    listed = [transaction(number) for number in numbers]
+    page = {"account_id": "1", "next_cursor": cursor, "problems": [*problems], "transactions": listed}
+    return answer(body={**RETRIEVED, **page})
+
+
+def test_transactions_are_read_until_the_next_cursor_is_missing() -> None:
+    hub = ScriptedHub(transactions(1, cursor="k/2+"), transactions(cursor="k3"), transactions(2))
+
+    found = list(
+        hub.tpp()
+        .consent(tokens())
+        .transactions("1", since=datetime.date(2026, 11, 1), until="2026-11-30", status="booked", limit=1)
+    )
+
+    assert [(one.transaction_id, one.date) for one in found] == [
+        ("1", datetime.date(2026, 11, 20)),
+        ("2", datetime.date(2026, 11, 20)),
     ]
-    hub = ScriptedHub(*pages)
-    consent = hub.tpp().consent(tokens())
+    assert [request.url.params.get("cursor") for request in hub.requests] == [None, "k/2+", "k3"]
+    asked = {"account_id": "1", "from": "2026-11-01", "to": "2026-11-30", "status": "booked", "limit": "1"}
+    assert [dict(request.url.params.remove("cursor")) for request in hub.requests] == [asked] * 3
 
-    found = list(consent.transactions("a", date_from=datetime.date(2026, 11, 1), date_to="2026-11-30"))
+
+def test_pages_continue_with_their_cursor_after_a_refresh_of_the_tokens() -> None:
+    refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
+    hub = ScriptedHub(transactions(1, cursor="k2"), refused, token_answer(), transactions(2))
+
+    pages = list(hub.tpp().consent(tokens()).transactions_pages("1"))
+
+    assert [page.transactions[0].transaction_id for page in pages] == ["1", "2"]
+    assert [hub.requests[number].url.params.get("cursor") for number in (0, 1, 3)] == [None, "k2", "k2"]
+    assert hub.header("Authorization")[3] == "Bearer access-2"
+
+
+def test_a_failed_page_request_is_retried_without_losing_or_duplicating_items() -> None:
+    hub = ScriptedHub(transactions(1, cursor="k2"), httpx.ReadError("reset"), transactions(2))
+
+    found = list(hub.tpp().consent(tokens()).transactions("1"))
 
     assert [one.transaction_id for one in found] == ["1", "2"]
-    assert [request.url.params.get("page_key") for request in hub.requests] == [None, "k/2", "k3"]
-    assert hub.requests[2].url.params["date_from"] == "2026-11-01"
-    assert hub.requests[0].url.params["booking_status"] == "booked"
 
 
-@pytest.mark.parametrize("keys", ["22", "232", "2342"])
-def test_a_cycle_of_page_keys_raises_the_unexpected_answer_error(keys: str) -> None:
-    hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
+@pytest.mark.parametrize("reason", ["page_repeated", "pages_empty", "pages_too_many", "page_key_too_long"])
+def test_pages_that_do_not_end_raise_an_error_with_their_reason_code(reason: str) -> None:
+    hub = ScriptedHub(transactions(1, cursor="k2"), failure(502, "ASPSP_UNKNOWN_ERROR", "pages", reason_code=reason))
+    found = hub.tpp().consent(tokens()).transactions("1")
 
-    with pytest.raises(UnexpectedAnswer, match="page 2"):
-        list(hub.tpp().consent(tokens()).transactions("a"))
+    assert next(found).transaction_id == "1"
+    with pytest.raises(BankUnavailable) as raised:
+        next(found)
+
+    assert raised.value.reason_code == reason
+    assert "since" in raised.value.advice
 
 
-def test_a_duplicate_page_raises_the_unexpected_answer_error() -> None:
-    page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
-    hub = ScriptedHub(answer(body=page), answer(body=page))
+def test_entries_that_the_hub_left_out_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    problem = {"position": "booked[3]", "member": "transaction_amount.amount", "reason": "must be a number"}
+    hub = ScriptedHub(transactions(1, problems=[problem]), accounts(ACCOUNT, problems=[problem]))
+    consent = hub.tpp().consent(tokens())
 
-    with pytest.raises(UnexpectedAnswer, match="page 1 again"):
-        list(hub.tpp().consent(tokens(version=1)).payments("1"))
+    assert len([*consent.transactions("1"), *consent.accounts()]) == 2
+    assert caplog.text.count("booked[3]: transaction_amount.amount must be a number") == 2
+
+
+def test_native_entries_are_returned_if_requested() -> None:
+    native = {"resource_id": "4711001", "x": Decimal("1.50")}
+    body = json.dumps({**RETRIEVED, "problems": [], "accounts": [{**ACCOUNT, "native": {**native, "x": 0}}]})
+    hub = ScriptedHub(httpx.Response(200, text=body.replace('"x": 0', '"x": 1.50')))
+
+    (account,) = hub.tpp().consent(tokens()).accounts(native=True)
+
+    assert account.native == native
+    assert hub.requests[0].url.params["native"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("account", "sent"),
+    [
+        ("4711001", {"account_id": "4711001"}),
+        (FundsAccount(iban="DE61100999000004711001"), {"iban": "DE61100999000004711001"}),
+        (Account.from_json(ACCOUNT), {"account_id": "4711001", "iban": "DE61100999000004711001"}),
+    ],
+)
+def test_funds_are_confirmed_for_an_account_or_its_identifiers(account: Any, sent: dict[str, str]) -> None:
+    hub = ScriptedHub(answer(body={**RETRIEVED, "funds_available": True}))
+
+    found = hub.tpp().consent(tokens()).confirm_funds(account, Amount(value=Decimal("25.00"), currency="EUR"))
+
+    assert found.funds_available
+    assert hub.json() == {"account": sent, "amount": {"value": "25.00", "currency": "EUR"}}
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_even_if_the_http_client_follows_redirects(status: int) -> None:
-    elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/accounts"})
+    elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/unified/accounts"})
     hub = ScriptedHub(elsewhere, elsewhere)
     client = httpx.Client(transport=httpx.MockTransport(hub), follow_redirects=True)
     tpp = hub.tpp(http_client=client)
@@ -271,20 +352,8 @@ def test_a_redirect_is_not_followed_even_if_the_http_client_follows_redirects(st
     assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
-def test_a_failed_page_request_is_retried_without_losing_or_duplicating_items() -> None:
-    hub = ScriptedHub(
-        answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),
-        httpx.ReadError("reset"),
-        answer(body={"transactions": {"pending": [transaction(2)]}}),
-    )
-
-    found = list(hub.tpp().consent(tokens()).transactions("a", booking_status="pending"))
-
-    assert [one.transaction_id for one in found] == ["1", "2"]
-
-
 def test_psu_data_are_sent_as_headers() -> None:
-    hub = ScriptedHub(answer(body={"accounts": []}))
+    hub = ScriptedHub(accounts())
 
     list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7", user_agent="Firefox")))
 
@@ -297,21 +366,21 @@ def test_the_sdk_waits_for_the_outcome_of_an_asynchronous_read() -> None:
     hub = ScriptedHub(
         answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1"),
         answer(body={"state": "queued", "status": None, "body": None}),
-        answer(body={"state": "done", "status": 200, "body": {"accounts": [ACCOUNT_V2]}}),
+        answer(body={"state": "done", "status": 200, "body": {**RETRIEVED, "problems": [], "accounts": [ACCOUNT]}}),
     )
 
     assert len(list(hub.tpp().consent(tokens()).accounts(prefer_async=True))) == 1
 
 
 def test_the_asynchronous_client_reads_and_retries() -> None:
-    hub = ScriptedHub(httpx.ReadError("reset"), answer(body={"accounts": [ACCOUNT_V2]}))
+    hub = ScriptedHub(httpx.ReadError("reset"), accounts(ACCOUNT))
 
-    async def run() -> list[AccountV1 | AccountReferenceV2]:
+    async def run() -> list[Account]:
         async with hub.async_tpp() as tpp:
             return [account async for account in tpp.consent(tokens()).accounts()]
 
     (account,) = asyncio.run(run())
-    assert isinstance(account, AccountReferenceV2)
+    assert account.name == "Girokonto"
 
 
 def test_all_banks_are_listed_page_by_page() -> None:

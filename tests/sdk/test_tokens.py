@@ -11,10 +11,19 @@ import pytest
 from causeway.errors import AuthorizationEnded, ConfigurationError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp import Tokens
 from tests.kit.time import WatchedLock
-from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import (
+    START,
+    Clock,
+    ScriptedHub,
+    accounts,
+    answer,
+    failure,
+    payment_status,
+    token_answer,
+    tokens,
+)
 
 pytestmark = pytest.mark.usefixtures("clock")
-ACCOUNTS: dict[str, list[str]] = {"accounts": []}
 REFUSED = "the bearer token is not valid: refresh it, or ask the PSU to authorize again"
 
 
@@ -27,7 +36,7 @@ def grant_refused() -> httpx.Response:
 
 
 def test_a_valid_access_token_is_not_refreshed() -> None:
-    hub = ScriptedHub(answer(body=ACCOUNTS))
+    hub = ScriptedHub(accounts())
     consent = hub.tpp().consent(tokens())
 
     assert list(consent.accounts()) == []
@@ -37,12 +46,12 @@ def test_a_valid_access_token_is_not_refreshed() -> None:
 
 def test_a_token_with_less_than_a_minute_left_is_refreshed_and_stored_before_its_use() -> None:
     stored: list[Tokens] = []
-    hub = ScriptedHub(token_answer(), lambda request: answer(body=ACCOUNTS) if stored else bearer_refused())
+    hub = ScriptedHub(token_answer(), lambda request: accounts() if stored else bearer_refused())
     consent = hub.tpp().consent(tokens(expires_in=59), on_refresh=stored.append)
 
     list(consent.accounts())
 
-    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert hub.paths == ["/tpp/token", "/tpp/unified/accounts"]
     assert hub.form(0)["refresh_token"] == "refresh-1"
     assert hub.requests[1].headers["Authorization"] == "Bearer access-2"
     assert [pair.refresh_token for pair in stored] == ["refresh-2"]
@@ -51,7 +60,7 @@ def test_a_token_with_less_than_a_minute_left_is_refreshed_and_stored_before_its
 
 def test_50_threads_with_an_expired_token_make_one_refresh_request() -> None:
     at_once = threading.Barrier(50)
-    hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
+    hub = ScriptedHub(token_answer(), *(accounts() for _ in range(50)))
     stored: list[Tokens] = []
     consent = hub.tpp().consent(tokens(expires_in=-10), on_refresh=stored.append)
 
@@ -71,7 +80,7 @@ def test_50_threads_with_a_rejected_token_make_one_refresh_request() -> None:
     def serve(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/tpp/token":
             return token_answer()
-        return bearer_refused() if "access-1" in request.headers["Authorization"] else answer(body=ACCOUNTS)
+        return bearer_refused() if "access-1" in request.headers["Authorization"] else accounts()
 
     hub = ScriptedHub(*[serve] * 101)
     consent = hub.tpp().consent(tokens())
@@ -83,7 +92,7 @@ def test_50_threads_with_a_rejected_token_make_one_refresh_request() -> None:
 
 
 def test_50_tasks_with_an_expired_token_make_one_refresh_request() -> None:
-    hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
+    hub = ScriptedHub(token_answer(), *(accounts() for _ in range(50)))
     stored: list[Tokens] = []
 
     async def store(pair: Tokens) -> None:
@@ -103,7 +112,7 @@ def test_50_tasks_with_an_expired_token_make_one_refresh_request() -> None:
 def test_a_refresh_with_a_lost_response_is_retried_with_the_same_refresh_token(
     lost: httpx.Response | Exception,
 ) -> None:
-    hub = ScriptedHub(lost, token_answer(), answer(body=ACCOUNTS))
+    hub = ScriptedHub(lost, token_answer(), accounts())
     consent = hub.tpp().consent(tokens(expires_in=0))
 
     list(consent.accounts())
@@ -133,34 +142,34 @@ def test_the_next_call_stores_the_tokens_if_they_could_not_be_stored_before() ->
         if len(stored) == 1:
             raise OSError("the disk is full")
 
-    hub = ScriptedHub(token_answer(), answer(body=ACCOUNTS))
+    hub = ScriptedHub(token_answer(), accounts())
     consent = hub.tpp().consent(tokens(expires_in=0), on_refresh=store)
 
     with pytest.raises(OSError, match="disk"):
         list(consent.accounts())
     list(consent.accounts())
 
-    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert hub.paths == ["/tpp/token", "/tpp/unified/accounts"]
     assert [pair.refresh_token for pair in stored] == ["refresh-2", "refresh-2"]
 
 
 def test_tokens_refreshed_by_another_process_are_used() -> None:
     store = [tokens(3)]
-    hub = ScriptedHub(answer(body=ACCOUNTS), bearer_refused(), answer(body=ACCOUNTS))
+    hub = ScriptedHub(accounts(), bearer_refused(), accounts())
     consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
 
     list(consent.accounts())
     store.append(tokens(4))
     list(consent.accounts())
 
-    assert hub.paths == ["/tpp/accounts"] * 3
+    assert hub.paths == ["/tpp/unified/accounts"] * 3
     assert hub.header("Authorization") == ["Bearer access-3", "Bearer access-3", "Bearer access-4"]
     assert len(store) == 2
 
 
 def test_stored_tokens_older_than_the_current_tokens_are_ignored(clock: Clock) -> None:
     """A second use of a refresh token would end the consent."""
-    hub = ScriptedHub(token_answer(2), answer(body=ACCOUNTS), token_answer(3), answer(body=ACCOUNTS))
+    hub = ScriptedHub(token_answer(2), accounts(), token_answer(3), accounts())
     consent = hub.tpp().consent(tokens(1, expires_in=10), reload=lambda: tokens(1, expires_in=10))
 
     list(consent.accounts())
@@ -212,16 +221,16 @@ def test_a_token_refresh_continues_after_its_task_is_cancelled() -> None:
         may_answer.set()
         await consent.accounts_answer()
 
-    hub = ScriptedHub(token_answer(), answer(body=ACCOUNTS))
+    hub = ScriptedHub(token_answer(), accounts())
     asyncio.run(run())
 
-    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert hub.paths == ["/tpp/token", "/tpp/unified/accounts"]
     assert [pair.access_token for pair in stored] == ["access-2"]
 
 
 def test_expired_stored_tokens_are_refreshed() -> None:
     store = [tokens(3, expires_in=30)]
-    hub = ScriptedHub(token_answer(4), answer(body=ACCOUNTS))
+    hub = ScriptedHub(token_answer(4), accounts())
     consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
 
     list(consent.accounts())
@@ -231,7 +240,7 @@ def test_expired_stored_tokens_are_refreshed() -> None:
 
 
 def test_stored_tokens_can_be_loaded_by_a_coroutine() -> None:
-    hub = ScriptedHub(answer(body=ACCOUNTS))
+    hub = ScriptedHub(accounts())
 
     async def load() -> Tokens:
         await asyncio.sleep(0)
@@ -260,11 +269,11 @@ def test_an_ended_consent_raises_authorization_ended_after_one_refresh_request()
             list(consent.accounts())
         assert "authorize again" in caught.value.advice
 
-    assert hub.paths == ["/tpp/accounts", "/tpp/token", "/tpp/accounts"]
+    assert hub.paths == ["/tpp/unified/accounts", "/tpp/token", "/tpp/unified/accounts"]
 
 
 def test_a_used_one_time_consent_reads_its_payment_with_the_existing_token() -> None:
-    hub = ScriptedHub(grant_refused(), answer(body={"payment_id": "p", "transaction_status": "ACSC"}))
+    hub = ScriptedHub(grant_refused(), payment_status("executed", is_final=True))
     consent = hub.tpp().consent(tokens(expires_in=-100))
 
     assert consent.payment_status("p").outcome is None
@@ -275,11 +284,11 @@ def test_a_token_valid_until_the_end_of_the_consent_is_not_refreshed() -> None:
     ending = Tokens.from_json(
         {**tokens(expires_in=30).to_json(), "valid_until": tokens(expires_in=30).to_json()["expires_at"]}
     )
-    hub = ScriptedHub(answer(body=ACCOUNTS))
+    hub = ScriptedHub(accounts())
 
     list(hub.tpp().consent(ending).accounts())
 
-    assert hub.paths == ["/tpp/accounts"]
+    assert hub.paths == ["/tpp/unified/accounts"]
 
 
 def test_a_failed_token_refresh_fails_all_waiting_calls() -> None:
@@ -305,7 +314,7 @@ def test_a_failed_token_refresh_fails_all_waiting_calls() -> None:
 
 
 def test_an_unexpired_token_is_used_after_a_failed_refresh(caplog: pytest.LogCaptureFixture) -> None:
-    hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), answer(body=ACCOUNTS))
+    hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), accounts())
     consent = hub.tpp().consent(tokens(expires_in=50))
 
     list(consent.accounts())

@@ -11,15 +11,15 @@ from causeway.listen import Receiver
 from causeway.tpp import EventEntry
 from tests.sdk.bank.full_bank import API_KEY, KEY, private_pem, public_pem
 from tests.sdk.event_log import event
-from tests.sdk.scripted_hub import BASE, ScriptedHub, answer, tokens
+from tests.sdk.scripted_hub import BASE, ScriptedHub, accounts, answer, tokens
 
 NAME = f"causeway-python/{__version__}"
 NAMES = pytest.mark.parametrize(("own", "name"), [({}, NAME), ({"User-Agent": "books/2.1"}, "books/2.1")])
 
 
 @NAMES
-def test_a_tpp_call_contains_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
-    hub = ScriptedHub(answer(body={"accounts": []}))
+def test_calls_of_a_tpp_send_the_user_agent_of_the_package(own: dict[str, str], name: str) -> None:
+    hub = ScriptedHub(accounts())
     client = httpx.Client(transport=httpx.MockTransport(hub), headers=own)
 
     list(hub.tpp(http_client=client).consent(tokens()).accounts())

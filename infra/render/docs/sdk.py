@@ -33,8 +33,9 @@ def render(page: str) -> str:
 
 def _group(layout: Layout, group: Group) -> Iterator[str]:
     found = sdk_layout.entries(layout.package, group)
-    if len(found) == 1 and sdk_layout.handle_of(found[0]):
-        yield from MainClass(layout.package, found[0]).render()
+    if all(map(sdk_layout.handle_of, found)):
+        for each in found:
+            yield from MainClass(layout.package, each).render()
         return
     yield f"## {group.title}"
     if group.introduction:
@@ -193,7 +194,7 @@ class MainClass(Names):
     def render(self) -> Iterator[str]:
         yield f"## `{self._entry.name}`"
         made = sdk_source.constructor(self._node)
-        is_made_by_users = made is not None and not self._entry.module.endswith(".consent")
+        is_made_by_users = made is not None and not self._entry.module.endswith((".consent", ".native"))
         if made is not None and is_made_by_users:
             yield _block(self._notation.signature(self._entry.name, made))
         parameters = _names_of(made) if made is not None else ()
@@ -215,16 +216,22 @@ class MainClass(Names):
         return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
-        """Return the methods by the section comments in the source. Inherited methods are added to the section about
-        payments.
+        """Return the methods by section comment of the source. Inherited methods are in the section of payments, or in
+        the last one.
         """
         found: dict[str, list[Method]] = {}
         for each in sdk_source.methods(self._node):
             found.setdefault(sdk_source.section_of(each), []).append(each)
+        section = next((each for each in found if each.endswith(_INHERITED)), [*found][-1])
         for base in map(str, self._node.bases):
-            inherited = sdk_source.definitions(f"{self._entry.module.rpartition('.')[0]}.caller")[base]
-            assert isinstance(inherited, griffe.Class)
-            found[next(each for each in found if each.endswith(_INHERITED))] += sdk_source.methods(inherited)
+            found[section] += sdk_source.methods(self._base(base))
+        return found
+
+    def _base(self, name: str) -> griffe.Class:
+        """Return a base class from the module of the class, or from the module of the shared calls."""
+        own = sdk_source.definitions(self._entry.module)
+        found = own.get(name) or sdk_source.definitions(f"{self._entry.module.rpartition('.')[0]}.caller")[name]
+        assert isinstance(found, griffe.Class)
         return found
 
 

@@ -68,9 +68,10 @@ LAYOUTS: Mapping[str, Layout] = {
         (
             Group("Client", ("causeway.tpp._generated.sync.client",)),
             Group("Consent", ("causeway.tpp._generated.sync.consent",)),
+            Group("Native calls", ("causeway.tpp._generated.sync.native",)),
             Group(
                 "Asynchronous programs",
-                ("causeway.tpp._async.client", "causeway.tpp._async.consent"),
+                ("causeway.tpp._async.client", "causeway.tpp._async.consent", "causeway.tpp._async.native"),
                 "The asynchronous classes have the same methods, parameters and answers: `await` them, and go through "
                 "lists with `async for`. `close` is `aclose`, `with` is `async with`.",
             ),
@@ -89,8 +90,8 @@ LAYOUTS: Mapping[str, Layout] = {
     "sdk-tpp-models": Layout(
         "Python: TPP models",
         "tpp",
-        f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to banks of that "
-        "protocol version.",
+        f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to native calls "
+        "at banks of that protocol version.",
         (
             Group("Of unified calls", ("causeway.tpp._generated.models",), unified=True),
             Group("At banks of version 1", ("causeway.tpp._generated.models_v1",)),
@@ -172,6 +173,8 @@ LAYOUTS: Mapping[str, Layout] = {
 HANDLES: Mapping[str, str] = {
     "Tpp": "tpp",
     "causeway.tpp._generated.sync.consent": "consent",
+    "NativeTpp": "tpp.native",
+    "NativeConsent": "consent.native",
     "Bank": "bank",
     "HubClient": "hub",
 }

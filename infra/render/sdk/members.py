@@ -26,9 +26,13 @@ SECRETS = {
     *("client_secret", "client_assertion"),
 }
 """Members that never appear in a ``repr``. ``code`` is one only where it is an authorization code."""
-ADDED = {"unified_scopes"}
-"""Members that hubs of version 1.0 do not send: optional here, so that the package works with these hubs."""
-TEXTS = {"date-time": "datetime", "date": "date"}
+ADDED = {"unified_scopes", "PaymentStatusChanged.status", "PaymentStatusChanged.is_final"}
+"""Members, of all or of one class, that hubs of version 1.0 do not send: optional here, so that the package works with
+these hubs, and with events that they recorded.
+"""
+AMOUNT_TEXTS = {"value"}
+"""Members that are texts, and mean a sum of money."""
+TEXTS = {"date-time": "datetime.datetime", "date": "datetime.date"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Types:
 
     def members(self, name: str, schema: Schema) -> list[Member]:
         """Return the fields of the dataclass ``name``, in the document's order."""
-        required = set(schema.get("required", ())) - ADDED
+        required = {each for each in schema.get("required", ()) if not {each, f"{name}.{each}"} & ADDED}
         return [self._member(name, schema, wire, member, wire in required) for wire, member in members_of(schema)]
 
     def _member(self, owner: str, schema: Schema, wire: str, member: Schema, required: bool) -> Member:
@@ -99,7 +103,7 @@ class Types:
         if len(kinds) == 2:
             return _number_or_text(name)
         if kinds == ["string"]:
-            return TEXTS.get(schema.get("format", ""), "str")
+            return "Decimal" if name in AMOUNT_TEXTS else TEXTS.get(schema.get("format", ""), "str")
         return {"integer": "int", "boolean": "bool", "object": "Mapping[str, Any]"}[kinds[0]] if kinds else "Any"
 
 

@@ -26,12 +26,12 @@ IMPORTS: Mapping[str, str] = {
     "Sequence": "collections.abc",
     "dataclass": "dataclasses",
     "field": "dataclasses",
-    "date": "datetime",
-    "datetime": "datetime",
     "Decimal": "decimal",
     "Record": "causeway._records",
 }
-"""The names that generated source code may import, with their modules."""
+"""The names that generated source may use, and their modules."""
+MODULES = ("datetime",)
+"""The modules that generated source may use. A member may be called ``date``, so its type must not be."""
 
 
 def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> str:
@@ -39,7 +39,8 @@ def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> 
     body = "\n\n\n".join(parts)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", remove_docstrings(body)))
     names = {**IMPORTS, **modules}
-    imports = [f"from {names[name]} import {name}" for name in sorted(used & set(names))]
+    imports = [f"import {name}" for name in MODULES if name in used]
+    imports += [f"from {names[name]} import {name}" for name in sorted(used & set(names))]
     head = f'{NOTICE}\n\n"""{docstring}"""\n\nfrom __future__ import annotations\n\n' + "\n".join(imports)
     return format_source(f"{head}\n\n{body}\n")
 
@@ -78,8 +79,8 @@ def docstring(text: str, indent: str = "") -> str:
 
 
 def dataclass_source(name: str, text: str, members: Iterable[Member]) -> str:
-    """Return the source of a dataclass. A member named like a type follows the members that can have the type."""
-    members = sorted(members, key=lambda member: member.name in IMPORTS)
+    """Return the source of a dataclass."""
+    members = list(members)
     lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Record):", docstring(text, "    ")]
     renamed = {member.name: member.wire_name for member in members if member.name != member.wire_name}
     if renamed:

@@ -27,6 +27,9 @@ ALIASES: Mapping[str, tuple[str, str]] = {
     "ConsentStatus": ("ConsentEntry", "status"),
     "ConsentType": ("ConsentEntry", "consent_type"),
     "PaymentStatusV1": ("ReportedStatus", "payment_status"),
+    "UnifiedStatus": ("PaymentStatus", "status"),
+    "BalanceType": ("Balance", "type"),
+    "TransactionStatus": ("Transaction", "status"),
 }
 """Named enumerations, and a member that has each, or whose items have it."""
 TEXTS: Mapping[str, str] = {
@@ -34,23 +37,35 @@ TEXTS: Mapping[str, str] = {
     "CountryAlpha2": "An ISO 3166-1 code of two letters, such as `DE`",
     "CountryAlpha3": "An ISO 3166-1 code of three letters, such as `DEU`",
 }
-"""Enumerations of external standards. They have the type ``str``, so that values from a database or a different
-response can be used.
-"""
-RENAMED = {"TestEvent": "DeliveryTest"}
-"""Schemas that are renamed because pytest would treat a class with their name as a test."""
+"""Enumerations of outside standards: texts, so that a value from a database or another answer fits."""
+PREFIX = "Unified"
+"""The beginning of names that the classes of the unified API do not have."""
+RENAMED: Mapping[str, str] = {
+    "TestEvent": "DeliveryTest",
+    "FundsConfirmation": "NativeFundsConfirmation",
+    "StatusEntry": "NativeStatusEntry",
+}
+"""The class names of schemas that pytest would take for a test, or whose name a unified schema has."""
+SHARED: Mapping[str, str] = {"PaidAmount": "Amount", "DirectPayment": "Payment"}
+"""Schemas of requests that have the class of another schema."""
 EVENT_NAMES = {"test": "DeliveryTestEvent"}
 
 
 @cache
 def document() -> Schema:
-    """Return the OpenAPI document of the TPP-facing API, with some schemas renamed for the SDK."""
-    text = documents.text("tpp")
-    for old, new in RENAMED.items():
-        text = text.replace(f"#/components/schemas/{old}", f"#/components/schemas/{new}")
-        text = text.replace(f'"{old}": {{', f'"{new}": {{')
-    found: Schema = json.loads(text)
-    return found
+    """Return the OpenAPI document of the TPP-facing API, in which schemas have the names of their classes."""
+    found = documents.load("tpp")
+    names = {name: class_name(name) for name in found["components"]["schemas"]}
+    text = re.sub(r'(?<="#/components/schemas/)\w+', lambda ref: names[ref[0]], json.dumps(found))
+    renamed: Schema = json.loads(text)
+    schemas = {names[name]: schema for name, schema in renamed["components"]["schemas"].items() if name not in SHARED}
+    renamed["components"]["schemas"] = dict(sorted(schemas.items()))
+    return renamed
+
+
+def class_name(schema: str) -> str:
+    """Return the name of a schema's class."""
+    return RENAMED.get(schema) or SHARED.get(schema) or schema.removeprefix(PREFIX)
 
 
 def schemas() -> Mapping[str, Schema]:

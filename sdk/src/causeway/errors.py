@@ -92,10 +92,11 @@ class ForgedCallback(CausewayError):
 class ApiError(CausewayError):
     """The hub refused a call, or a bank failed.
 
-    ``status`` is the HTTP status, ``code`` the hub's error code (empty in a response of a proxy), ``title`` the error
-    text for people, ``request_id`` the id for support requests, ``reason_code`` the reason for a payment failure,
-    ``error`` the OAuth error code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``),
-    and ``retry_after`` the seconds to wait, if the hub specifies them.
+    ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
+    people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment or
+    unified call, ``error`` the
+    OAuth code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
+    seconds to wait, if the hub sends them.
     """
 
     def __init__(
@@ -217,6 +218,11 @@ HUB_ADVICE: Mapping[str, str] = {
 ADVICE: Mapping[Any, str] = {
     "not_sent": "Initiate the payment again with a new Idempotency-Key, after retry_after seconds if it is set.",
     "refused_by_bank": "Read additional, correct the order, and initiate a new payment.",
+    "not_at_this_bank": "Read additional, and leave out or replace the members that this bank's version cannot carry.",
+    **dict.fromkeys(
+        ("page_repeated", "pages_empty", "pages_too_many", "page_key_too_long"),
+        "Ask for fewer days with since and until, and report the bank's pages to the hub's operator.",
+    ),
     "invalid_client": "Check client_id and the client's secret, key or certificate.",
     "invalid_grant": "Ask the PSU to authorize again.",
     "invalid_request": "Read title, and correct the call.",

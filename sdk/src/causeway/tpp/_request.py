@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from causeway.tpp._call import Call
     from causeway.tpp._generated.psu import Psu
 
+Day = datetime.date | str
 Error = TypeVar("Error", bound=errors.ApiError)
 STILL_RUNNING = 409
 """The status if the first payment request with an Idempotency-Key has no outcome yet."""

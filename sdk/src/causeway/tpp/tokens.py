@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from causeway._records import Record
 from causeway._retries import utc
-from causeway.tpp._generated import calls
 
 if TYPE_CHECKING:
     from causeway.tpp._generated.models import TokenAnswer
@@ -51,11 +50,6 @@ class Tokens(Record):
             consent_id=answer.consent_id,
             valid_until=answer.valid_until,
         )
-
-    @property
-    def version(self) -> int:
-        """The version of the bank protocol, 1 or 2, to which the consent's scopes belong."""
-        return 1 if calls.SCOPES_V1.intersection(self.scope.split()) else 2
 
     def is_due(self, now: float) -> bool:
         """Return whether the access token should be refreshed before its next use. Return false if the token expires at

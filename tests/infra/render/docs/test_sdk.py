@@ -20,7 +20,8 @@ from tests.kit.documents import rows
 PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
 HANDLES = {"tpp": causeway.tpp.Tpp, "consent": causeway.tpp.Consent, "bank": causeway.bank.Bank}
 HANDLES |= {"hub": causeway.bank.HubClient}
-ASYNCHRONOUS = {"AsyncTpp", "AsyncConsent"}
+HANDLES |= {"tpp.native": causeway.tpp.NativeTpp, "consent.native": causeway.tpp.NativeConsent}
+ASYNCHRONOUS = {"AsyncTpp", "AsyncConsent", "AsyncNativeTpp", "AsyncNativeConsent"}
 SHARED = {"Retries", "CausewayError", "ConfigurationError", "ConnectionLost", "HubError", "UnexpectedAnswer"}
 
 
@@ -47,10 +48,10 @@ def test_every_imported_name_is_documented_once_in_the_sdk_reference(package: st
 
 @pytest.mark.parametrize("handle", HANDLES)
 def test_every_public_method_is_documented_in_the_sdk_reference(handle: str) -> None:
-    methods = {f"{handle}.{name}" for name in dir(HANDLES[handle]) if not name.startswith("_")}
+    methods = {f"{handle}.{name}": getattr(HANDLES[handle], name) for name in dir(HANDLES[handle]) if name[0] != "_"}
     listed = {title for page in PAGES for title in headings(page)}
 
-    assert {name for name in methods if callable(getattr(HANDLES[handle], name.partition(".")[2]))} <= listed
+    assert {name for name, method in methods.items() if callable(method)} <= listed
 
 
 def test_anchors_of_a_page_are_unique() -> None:
@@ -72,7 +73,7 @@ def test_every_name_of_the_sdk_has_an_explanation() -> None:
 def test_documented_signatures_equal_the_code() -> None:
     checked = 0
     for title, below in sections():
-        handle, _, name = title.partition(".")
+        handle, _, name = title.rpartition(".")
         block = re.search(r"```text\n(?:await )?[\w.]+\((.*?)\)(?: -> .+?)?\n```", below, re.DOTALL)
         if handle in HANDLES and block and "@" not in below:
             wanted = [each for each in inspect.signature(getattr(HANDLES[handle], name)).parameters if each != "self"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from infra.render.openapi import documents
 from infra.render.sdk import modules, source, tpp
 from infra.render.sdk.members import Types, meaning, snake_case
 
@@ -20,8 +21,8 @@ def members(owner: str = "Answer", **properties: Any) -> dict[str, str]:
     [
         ({"type": "string"}, "str | None"),
         ({"type": ["string", "null"]}, "str | None"),
-        ({"type": "string", "format": "date-time"}, "datetime | None"),
-        ({"type": "string", "format": "date"}, "date | None"),
+        ({"type": "string", "format": "date-time"}, "datetime.datetime | None"),
+        ({"type": "string", "format": "date"}, "datetime.date | None"),
         ({"type": "integer"}, "int | None"),
         ({"type": "boolean"}, "bool | None"),
         ({"type": "object", "additionalProperties": True}, "Mapping[str, Any] | None"),
@@ -44,10 +45,17 @@ def test_mandatory_members_are_not_optional_unless_nullable() -> None:
     assert members(id={"type": ["string", "null"]}) == {"id": "str | None"}
 
 
+def test_a_string_with_an_amount_is_a_decimal() -> None:
+    assert members(value={"type": "string"}) == {"value": "Decimal | None"}
+
+
 def test_a_member_that_hubs_of_version_1_0_do_not_send_is_optional() -> None:
-    assert members(unified_scopes={"type": "array", "items": {"type": "string"}}) == {
-        "unified_scopes": "tuple[str, ...] | None"
-    }
+    scopes, status = {"type": "array", "items": {"type": "string"}}, {"type": "string"}
+    schema = {**OBJECT, "required": ["status", "unified_scopes"], "properties": {"status": status}}
+
+    assert members(unified_scopes=scopes) == {"unified_scopes": "tuple[str, ...] | None"}
+    assert [one.optional for one in Types({}, set()).members("PaymentStatusChanged", schema)] == [True]
+    assert [one.optional for one in Types({}, set()).members("PaymentStatus", schema)] == [False]
 
 
 def test_a_list_in_a_request_accepts_any_sequence() -> None:
@@ -87,12 +95,13 @@ def test_a_docstring_is_a_sentence_with_lines_of_at_most_120_characters() -> Non
     assert max(map(len, source.docstring("word " * 60, "    ").splitlines())) <= 120
 
 
-def test_a_member_named_like_a_type_follows_the_members_of_the_type() -> None:
+def test_the_type_of_a_member_called_date_is_not_the_member() -> None:
     day = {"type": "string", "format": "date"}
     members = Types({}, set()).members("Entry", {**OBJECT, "properties": {"date": day, "booked": day}})
-    text = source.dataclass_source("Entry", "An entry", members)
+    text = source.module("Entries.", [source.dataclass_source("Entry", "An entry", members)], {})
 
-    assert text.index("booked: date | None") < text.index("date: date | None")
+    assert "import datetime\n" in text
+    assert "    date: datetime.date | None = None\n" in text
 
 
 def test_the_synchronous_client_has_no_await_and_unchanged_strings() -> None:
@@ -141,8 +150,9 @@ def test_the_synchronous_client_and_consent_classes_have_a_synchronous_base() ->
     texts = {path.name: text for path, text in modules.texts().items() if path.parent == modules.SYNC}
 
     assert "class Caller:" in texts["caller.py"]
-    assert "class Tpp(Caller):" in texts["client.py"]
-    assert "class Consent(Caller):" in texts["consent.py"]
+    assert "class Tpp(Payer):" in texts["client.py"]
+    assert "class Consent(Payer):" in texts["consent.py"]
+    assert "class NativeConsent(NativePayer):" in texts["native.py"]
 
 
 def test_every_scope_belongs_to_one_protocol_version() -> None:
@@ -160,6 +170,34 @@ def test_a_scope_without_a_call_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
         tpp.scopes_of_versions()
 
 
-def test_only_request_schemas_accept_sequences() -> None:
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ("UnifiedAccount", "Account"),
+        ("AccountV1", "AccountV1"),
+        ("FundsConfirmation", "NativeFundsConfirmation"),
+        ("UnifiedFundsConfirmation", "FundsConfirmation"),
+        ("PaidAmount", "Amount"),
+        ("DirectPayment", "Payment"),
+    ],
+)
+def test_classes_of_unified_schemas_have_the_short_names(schema: str, name: str) -> None:
+    assert tpp.class_name(schema) == name
+    assert name in tpp.schemas()
+
+
+def test_each_schema_has_its_own_class_or_shares_one_by_name() -> None:
+    schemas = documents.load("tpp")["components"]["schemas"]
+    names = [tpp.class_name(schema) for schema in schemas if schema not in tpp.SHARED]
+
+    assert sorted(set(names)) == sorted(names)
+    assert schemas.keys() >= {*tpp.SHARED, *tpp.RENAMED}
+
+
+def test_a_shared_class_accepts_all_values_of_its_schemas() -> None:
+    assert "null" in str(tpp.schemas()["Amount"]["properties"]["currency"])
+
+
+def test_only_schemas_of_requests_accept_sequences() -> None:
     assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.request_schemas()
     assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.request_schemas()

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from decimal import Decimal
 from typing import ClassVar, Literal
 
@@ -145,12 +145,10 @@ class BankConsentV2(Record):
     """
     scopes: tuple[Scope, ...] | None
     """The approved scopes; null if the consent is unknown."""
-    valid_until: datetime | None
-    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if
-    the consent is unknown.
-    """
-    ended_at: datetime | None
-    """The time at which the consent was revoked; null if it was not revoked."""
+    valid_until: datetime.datetime | None
+    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
+    ended_at: datetime.datetime | None
+    """When the consent was revoked; null if it was not."""
     ended_by: Literal["tpp", "bank", "operator", "service"] | None
     """The party that revoked the consent, `service` after the misuse of a code or refresh token; null if the
     consent was not revoked.
@@ -251,14 +249,14 @@ class DailyPerformanceV2(Record):
 
     NAMES: ClassVar[Mapping[str, str]] = {"consent_duration": "consentDuration", "payment_duration": "paymentDuration"}
 
+    date: datetime.date
+    """The day the data is for. A date, YYYY-MM-DD; at most 10 characters."""
     consent_duration: int | None = None
     """Average time to confirm a consent, in milliseconds. At most 10 digits; a string keeps leading zeros."""
     payment_duration: int | None = None
     """Average time to complete a payment confirmation, in milliseconds. At most 10 digits; a string keeps
     leading zeros.
     """
-    date: date
-    """The day the data is for. A date, YYYY-MM-DD; at most 10 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +300,7 @@ class ErrorV2(Record):
     """The error code."""
     title: str
     """A description of the error for people; its wording may change."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the error occurred."""
     request_id: str
     """The request's X-Request-Id, or a generated one."""
@@ -501,9 +499,9 @@ class SaveConsentAnswerV2(Record):
     or fragment.
     """
     access_token: str = field(repr=False)
-    """The token of the consent, which webhooks send in X-Auth-Token."""
-    valid_until: datetime
-    """The time at which the consent and all its tokens expire."""
+    """The token of this consent, which webhooks carry in X-Auth-Token."""
+    valid_until: datetime.datetime
+    """The end of the consent and of all its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -683,9 +681,9 @@ class TransactionsRequestV2(Record):
     """The page_key from the previous response; omit it for the first page."""
     page_size: int
     """The maximum number of booked and of pending transactions per page. A whole number from 1 to 999."""
-    date_from: date | None = None
+    date_from: datetime.date | None = None
     """The first day, included. A date, YYYY-MM-DD."""
-    date_to: date | None = None
+    date_to: datetime.date | None = None
     """The last day, included. A date, YYYY-MM-DD."""
 
 

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from causeway._records import Record
-from causeway.tpp._generated.literals import ConsentType, NativeScope, PaymentStatusV1, UnifiedScope
+from causeway.tpp._generated.literals import ConsentType, NativeScope, PaymentStatusV1, UnifiedScope, UnifiedStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class ConsentAuthorised(Record):
     """
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
-    valid_until: datetime
-    """The time at which the consent and all its tokens expire."""
+    valid_until: datetime.datetime
+    """The end of the consent and of all its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class ConsentEnding(Record):
     """The consent's identifier."""
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
-    valid_until: datetime
-    """The time at which the consent expires."""
+    valid_until: datetime.datetime
+    """The end of the consent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,14 @@ class ConsentRevoked(Record):
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     revoked_by: Literal["tpp", "bank", "operator", "service"]
     """The party that revoked the consent; `service` after the misuse of a code or refresh token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryTest(Record):
+    """Sent on request, to test an Events URL."""
+
+    message: str
+    """A message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,23 +103,15 @@ class PaymentStatusChanged(Record):
     execution; `ACFC`: Funds check positive; `PATC`: Partially accepted: multiple authentications, some done;
     `PART`: Some transactions accepted, others not yet.
     """
-    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
+    status: UnifiedStatus | None = None
     """The payment's status in the unified API. `pending`: The bank has the payment; `authorising`: The bank
     waits for the PSU; `accepted`: Confirmed, and will be executed; `executed`: The money has left the
     debtor's account; the last status at most banks; `settled`: The money is on the creditor's account;
     `rejected`: The bank or the PSU refused the payment; `cancelled`: Cancelled before execution; `unknown`:
     The status is unknown, or none of these.
     """
-    is_final: bool
+    is_final: bool | None = None
     """Whether the status is final; `executed` may still become `settled`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryTest(Record):
-    """An event that is sent on request, to test an Events URL."""
-
-    message: str
-    """The text of the test message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class ConsentAuthorisedEvent(Record):
 
     type: Literal["consent.authorised"] = "consent.authorised"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: ConsentAuthorised
     """The event data."""
@@ -132,7 +132,7 @@ class ConsentCancelledEvent(Record):
 
     type: Literal["consent.cancelled"] = "consent.cancelled"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: ConsentCancelled
     """The event data."""
@@ -144,7 +144,7 @@ class ConsentRevokedEvent(Record):
 
     type: Literal["consent.revoked"] = "consent.revoked"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: ConsentRevoked
     """The event data."""
@@ -156,7 +156,7 @@ class ConsentExpiringEvent(Record):
 
     type: Literal["consent.expiring"] = "consent.expiring"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: ConsentEnding
     """The event data."""
@@ -168,7 +168,7 @@ class ConsentExpiredEvent(Record):
 
     type: Literal["consent.expired"] = "consent.expired"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: ConsentEnding
     """The event data."""
@@ -180,7 +180,7 @@ class PaymentStatusChangedEvent(Record):
 
     type: Literal["payment.status_changed"] = "payment.status_changed"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: PaymentStatusChanged
     """The event data."""
@@ -192,7 +192,7 @@ class DeliveryTestEvent(Record):
 
     type: Literal["test"] = "test"
     """The event type."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the event occurred."""
     data: DeliveryTest
     """The event data."""

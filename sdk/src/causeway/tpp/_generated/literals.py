@@ -107,6 +107,27 @@ PaymentStatusV1 = Literal[0, 1, 2, 3, 4]
 """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
 
 
+UnifiedStatus = Literal[
+    "pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown",
+]  # fmt: skip
+"""The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+`accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+these.
+"""
+
+
+BalanceType = Literal[
+    "booked", "available", "opening_booked", "forward_available", "non_invoiced", "other",
+]  # fmt: skip
+"""The type of balance."""
+
+
+TransactionStatus = Literal["booked", "pending"]
+"""Whether the transaction is booked."""
+
+
 Currency = str
 """An ISO 4217 code, such as `EUR`. The hub refuses codes that it does not know."""
 

@@ -4,18 +4,19 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from causeway._records import Record
 from causeway.tpp._generated.literals import (
     AdditionalErrorCode,
+    BalanceType,
     ConsentStatus,
     ConsentType,
     CountryAlpha2,
-    Currency,
     ErrorCode,
     EventType,
     NativeScope,
@@ -24,7 +25,9 @@ from causeway.tpp._generated.literals import (
     PaymentStatusV1,
     ReasonCode,
     Scope,
+    TransactionStatus,
     UnifiedScope,
+    UnifiedStatus,
 )
 
 
@@ -48,6 +51,56 @@ class AcceptedRequest(Record):
     """The HTTP status of the outcome; null until the call has finished."""
     body: Mapping[str, Any] | None
     """The response body, including that of an error; null until the call has finished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account(Record):
+    """An account of the PSU."""
+
+    account_id: str
+    """The bank's own identifier of the account, for the other calls."""
+    name: str | None
+    """The account's name."""
+    currency: str | None
+    """The currency."""
+    iban: str | None
+    """The IBAN, in capitals and without spaces."""
+    bban: str | None
+    """The local identifier of the account (basic bank account number)."""
+    sort_code: str | None
+    """The sort code, also from a British IBAN."""
+    account_number: str | None
+    """The local account number, also from a British IBAN."""
+    payment_schemes: tuple[str, ...] | None
+    """The payment schemes of the account; an empty list if the bank says that it has none."""
+    native: Mapping[str, Any] | None = None
+    """The entry as the native call returns it; only with `native=1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAnswer(Record):
+    """One account of the PSU."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime.datetime
+    """The time when the bank's response arrived."""
+    account: Account
+    """The account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts(Record):
+    """The PSU's accounts."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime.datetime
+    """The time when the bank's response arrived."""
+    problems: tuple[Problem, ...]
+    """The entries that are left out, at most 100, and the number of others."""
+    accounts: tuple[Account, ...]
+    """The accounts that the PSU approved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +135,10 @@ class Address(Record):
 class Amount(Record):
     """An amount of money, with the bank's digits."""
 
-    value: str
+    value: Decimal
     """The number, without exponent or plus sign; it has a minus sign in balances only."""
     currency: str | None
-    """The currency; null if the bank does not give it."""
+    """The currency; null if the bank does not give it; at most 3 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +205,40 @@ class AuthorizeRequest(Record):
     """The thumbprint (RFC 7638) of the DPoP key with which the code will be exchanged; implied by a DPoP
     proof; at most 43 characters.
     """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance(Record):
+    """A balance of an account."""
+
+    type: BalanceType
+    """The type of balance."""
+    native_type: str | None
+    """The type as the bank gives it; null at banks of version 1."""
+    amount: Amount
+    """The balance, negative if the account is overdrawn."""
+    as_of: str | None
+    """The time or day of the balance, as the bank gives it."""
+    credit_limit_included: bool | None
+    """Whether the balance includes a credit limit."""
+    native: Mapping[str, Any] | None = None
+    """The entry as the native call returns it; only with `native=1`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balances(Record):
+    """The balances of an account."""
+
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime.datetime
+    """The time when the bank's response arrived."""
+    account_id: str
+    """The account, as in the request."""
+    problems: tuple[Problem, ...]
+    """The entries that are left out, at most 100, and the number of others."""
+    balances: tuple[Balance, ...]
+    """The balances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +325,7 @@ class BulkPayment(Record):
     """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
     URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
     """
-    total: PaidAmount | None = None
+    total: Amount | None = None
     """The exact sum of the amounts; the service computes it if it is absent."""
     payments: Sequence[Transfer]
     """The payments."""
@@ -268,8 +355,8 @@ class ConsentAnswer(Record):
     """The approved accounts' identifiers at the bank; may be empty."""
     account_numbers: tuple[str, ...]
     """The approved accounts' local numbers; may be empty."""
-    valid_until: datetime
-    """The time at which the consent and all its tokens expire."""
+    valid_until: datetime.datetime
+    """The end of the consent and of all its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,13 +379,13 @@ class ConsentEntry(Record):
     """The unified scopes that the consent includes entirely, also if the request named native scopes; may be
     empty.
     """
-    created_at: datetime
-    """The time at which the PSU gave the consent."""
-    valid_until: datetime
-    """The time at which the consent and all its tokens expire."""
-    last_used_on: date | None
-    """The UTC day on which the client last received an access token, which is valid for an hour, or paid with
-    a one-time consent; null if no such day is known. A date, YYYY-MM-DD.
+    created_at: datetime.datetime
+    """When the PSU gave the consent."""
+    valid_until: datetime.datetime
+    """The end of the consent and of all its tokens."""
+    last_used_on: datetime.date | None
+    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is
+    known. A date, YYYY-MM-DD.
     """
 
 
@@ -385,30 +472,6 @@ class Debtor(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectPayment(Record):
-    """`POST /tpp/unified/payments` and `POST /tpp/unified/direct_payments`."""
-
-    creditor: Creditor
-    """The payee."""
-    amount: PaidAmount
-    """The amount."""
-    remittance: Remittance | None = None
-    """The purpose."""
-    debtor: Debtor | None = None
-    """The payer; if absent, the PSU chooses an account at the bank."""
-    scheme: PaymentScheme | None = None
-    """The payment scheme, by default `FPS` for GBP and `SCT` for EUR."""
-    callback_url: str
-    """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
-    URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
-    """
-    bic: str
-    """The bank's BIC; a BIC of 8 characters denotes the head office. A BIC of 8 or 11 characters; at most 11
-    characters.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Error(Record):
     """The reason why a request was refused."""
 
@@ -418,7 +481,7 @@ class Error(Record):
     """The error code."""
     title: str
     """A description of the error for people; its wording may change."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the error occurred."""
     request_id: str
     """The request's X-Request-Id, or a generated one."""
@@ -440,8 +503,8 @@ class EventEntry(Record):
     """The event's id, which is also the `webhook-id` of a request to an Events URL."""
     type: EventType
     """The event type."""
-    created_at: datetime
-    """The time at which the event was recorded."""
+    created_at: datetime.datetime
+    """When the event was recorded."""
     body: str
     """A JSON object with `type`, `timestamp` and `data`, as text."""
 
@@ -480,6 +543,10 @@ class FundsAccount(Record):
 class FundsConfirmation(Record):
     """Whether the account covers the amount."""
 
+    bic: str
+    """The bank's BIC."""
+    retrieved_at: datetime.datetime
+    """The time when the bank's response arrived."""
     funds_available: bool
     """Whether the account has sufficient funds."""
 
@@ -490,8 +557,29 @@ class FundsRequest(Record):
 
     account: FundsAccount
     """The account."""
-    amount: PaidAmount
+    amount: Amount
     """The amount."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Initiation(Record):
+    """A payment that the bank has accepted; the PSU confirms it at `confirmation_url`."""
+
+    payment_id: str
+    """The payment's identifier at the bank."""
+    confirmation_url: str
+    """The URL where the PSU confirms the payment. An absolute http or https URL without user information or
+    fragment.
+    """
+    status: UnifiedStatus
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
+    native_status: str | None
+    """The status as the bank gives it; null at banks of version 1, which give none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -547,6 +635,24 @@ class KeySet(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NativeFundsConfirmation(Record):
+    """Whether the account covers the amount."""
+
+    funds_available: bool
+    """Whether the account has sufficient funds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeStatusEntry(Record):
+    """A payment's status at a point in time."""
+
+    payment_status: PaymentStatusV1
+    """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
+    at: datetime.datetime
+    """When the bank reported the status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OrderWithoutPayment(Record):
     """An order for which the bank has returned no payment id."""
 
@@ -559,24 +665,12 @@ class OrderWithoutPayment(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaidAmount(Record):
-    """An amount of money."""
-
-    value: str
-    """The number, with at most the decimals of its currency, not counting trailing zeros. An amount of money
-    of at most 70 digits, with a decimal point if needed and no exponent; passed on unchanged.
-    """
-    currency: Currency
-    """The currency."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Payment(Record):
     """`POST /tpp/unified/payments` and `POST /tpp/unified/direct_payments`."""
 
     creditor: Creditor
     """The payee."""
-    amount: PaidAmount
+    amount: Amount
     """The amount."""
     remittance: Remittance | None = None
     """The purpose."""
@@ -588,6 +682,47 @@ class Payment(Record):
     """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
     URLs. An absolute http or https URL without user information or fragment; at most 2048 characters.
     """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentStatus(Record):
+    """A payment's status, or the outcome of an order for which the bank named no payment."""
+
+    payment_id: str | None
+    """The payment's identifier at the bank; null if the bank named no payment."""
+    request_id: str | None
+    """The order's X-Request-Id; null for payments of old releases."""
+    kind: Literal["single", "bulk", "direct"]
+    """The kind of payment."""
+    status: UnifiedStatus
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
+    is_final: bool
+    """Whether the status is final; `executed` may still become `settled`."""
+    native_status: str | None
+    """The status as the bank gives it; null if the bank named no payment."""
+    outcome: Literal["pending", "unknown", "not_accepted"] | None
+    """`unknown` or `pending` while it is unknown whether the bank has the payment, `not_accepted` once it is
+    known that the bank does not have it; otherwise null.
+    """
+    history: tuple[StatusEntry, ...]
+    """The first status and the reported ones, oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem(Record):
+    """An entry of the bank that is left out, or a list that the bank did not send."""
+
+    position: str | None
+    """The place in the bank's lists; null in the last problem, which counts the others."""
+    member: str | None
+    """The faulty member, in snake_case; null if the entry is no object."""
+    reason: str
+    """The first fault of the entry, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -692,7 +827,7 @@ class ReportedStatus(Record):
     """The payment's identifier at the bank."""
     payment_status: PaymentStatusV1
     """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
-    history: tuple[StatusEntry, ...]
+    history: tuple[NativeStatusEntry, ...]
     """All statuses of the payment, oldest first."""
     outcome: Literal["unknown", "not_accepted"] | None = None
     """Whether the bank has the payment; present only if this is unknown, or if the bank has reported that it
@@ -831,10 +966,17 @@ class ServerMetadata(Record):
 class StatusEntry(Record):
     """A payment's status at a point in time."""
 
-    payment_status: PaymentStatusV1
-    """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
-    at: datetime
-    """The time at which the bank reported the status."""
+    status: UnifiedStatus
+    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
+    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
+    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
+    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
+    these.
+    """
+    native_status: str
+    """The status as the bank reported it."""
+    at: datetime.datetime
+    """When the bank reported the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -859,8 +1001,8 @@ class TokenAnswer(Record):
     """
     consent_id: str
     """The consent's identifier."""
-    valid_until: datetime
-    """The time at which the consent and all its tokens expire."""
+    valid_until: datetime.datetime
+    """The end of the consent and of all its tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -873,7 +1015,7 @@ class TokenError(Record):
     """The error code."""
     title: str
     """A description of the error for people; its wording may change."""
-    timestamp: datetime
+    timestamp: datetime.datetime
     """When the error occurred."""
     request_id: str
     """The request's X-Request-Id, or a generated one."""
@@ -924,209 +1066,24 @@ class TokenRequest(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer(Record):
-    """The payee and the amount of a payment."""
-
-    creditor: Creditor
-    """The payee."""
-    amount: PaidAmount
-    """The amount."""
-    remittance: Remittance | None = None
-    """The purpose."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedAccount(Record):
-    """An account of the PSU."""
-
-    account_id: str
-    """The bank's own identifier of the account, for the other calls."""
-    name: str | None
-    """The account's name."""
-    currency: str | None
-    """The currency."""
-    iban: str | None
-    """The IBAN, in capitals and without spaces."""
-    bban: str | None
-    """The local identifier of the account (basic bank account number)."""
-    sort_code: str | None
-    """The sort code, also from a British IBAN."""
-    account_number: str | None
-    """The local account number, also from a British IBAN."""
-    payment_schemes: tuple[str, ...] | None
-    """The payment schemes of the account; an empty list if the bank says that it has none."""
-    native: Mapping[str, Any] | None = None
-    """The entry as the native call returns it; only with `native=1`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedAccountAnswer(Record):
-    """One account of the PSU."""
-
-    bic: str
-    """The bank's BIC."""
-    retrieved_at: datetime
-    """The time when the bank's response arrived."""
-    account: UnifiedAccount
-    """The account."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedAccounts(Record):
-    """The PSU's accounts."""
-
-    bic: str
-    """The bank's BIC."""
-    retrieved_at: datetime
-    """The time when the bank's response arrived."""
-    problems: tuple[UnifiedProblem, ...]
-    """The entries that are left out, at most 100, and the number of others."""
-    accounts: tuple[UnifiedAccount, ...]
-    """The accounts that the PSU approved."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedBalance(Record):
-    """A balance of an account."""
-
-    type: Literal["booked", "available", "opening_booked", "forward_available", "non_invoiced", "other"]
-    """The type of balance."""
-    native_type: str | None
-    """The type as the bank gives it; null at banks of version 1."""
-    amount: Amount
-    """The balance, negative if the account is overdrawn."""
-    as_of: str | None
-    """The time or day of the balance, as the bank gives it."""
-    credit_limit_included: bool | None
-    """Whether the balance includes a credit limit."""
-    native: Mapping[str, Any] | None = None
-    """The entry as the native call returns it; only with `native=1`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedBalances(Record):
-    """The balances of an account."""
-
-    bic: str
-    """The bank's BIC."""
-    retrieved_at: datetime
-    """The time when the bank's response arrived."""
-    account_id: str
-    """The account, as in the request."""
-    problems: tuple[UnifiedProblem, ...]
-    """The entries that are left out, at most 100, and the number of others."""
-    balances: tuple[UnifiedBalance, ...]
-    """The balances."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedFundsConfirmation(Record):
-    """Whether the account covers the amount."""
-
-    bic: str
-    """The bank's BIC."""
-    retrieved_at: datetime
-    """The time when the bank's response arrived."""
-    funds_available: bool
-    """Whether the account has sufficient funds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedInitiation(Record):
-    """A payment that the bank has accepted; the PSU confirms it at `confirmation_url`."""
-
-    payment_id: str
-    """The payment's identifier at the bank."""
-    confirmation_url: str
-    """The URL where the PSU confirms the payment. An absolute http or https URL without user information or
-    fragment.
-    """
-    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
-    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
-    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
-    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
-    these.
-    """
-    native_status: str | None
-    """The status as the bank gives it; null at banks of version 1, which give none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedPaymentStatus(Record):
-    """A payment's status, or the outcome of an order for which the bank named no payment."""
-
-    payment_id: str | None
-    """The payment's identifier at the bank; null if the bank named no payment."""
-    request_id: str | None
-    """The order's X-Request-Id; null for payments of old releases."""
-    kind: Literal["single", "bulk", "direct"]
-    """The kind of payment."""
-    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
-    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
-    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
-    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
-    these.
-    """
-    is_final: bool
-    """Whether the status is final; `executed` may still become `settled`."""
-    native_status: str | None
-    """The status as the bank gives it; null if the bank named no payment."""
-    outcome: Literal["pending", "unknown", "not_accepted"] | None
-    """`unknown` or `pending` while it is unknown whether the bank has the payment, `not_accepted` once it is
-    known that the bank does not have it; otherwise null.
-    """
-    history: tuple[UnifiedStatusEntry, ...]
-    """The first status and the reported ones, oldest first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedProblem(Record):
-    """An entry of the bank that is left out, or a list that the bank did not send."""
-
-    position: str | None
-    """The place in the bank's lists; null in the last problem, which counts the others."""
-    member: str | None
-    """The faulty member, in snake_case; null if the entry is no object."""
-    reason: str
-    """The first fault of the entry, for people."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedStatusEntry(Record):
-    """A payment's status at a point in time."""
-
-    status: Literal["pending", "authorising", "accepted", "executed", "settled", "rejected", "cancelled", "unknown"]
-    """The payment's status. `pending`: The bank has the payment; `authorising`: The bank waits for the PSU;
-    `accepted`: Confirmed, and will be executed; `executed`: The money has left the debtor's account; the last
-    status at most banks; `settled`: The money is on the creditor's account; `rejected`: The bank or the PSU
-    refused the payment; `cancelled`: Cancelled before execution; `unknown`: The status is unknown, or none of
-    these.
-    """
-    native_status: str
-    """The status as the bank reported it."""
-    at: datetime
-    """When the bank reported the status."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedTransaction(Record):
+class Transaction(Record):
     """A booked or pending transaction of an account."""
 
     stable_key: str
     """The same for the same transaction in every list."""
     transaction_id: str | None
     """The bank's identifier."""
-    status: Literal["booked", "pending"]
+    status: TransactionStatus
     """Whether the transaction is booked."""
     direction: Literal["debit", "credit"] | None
     """`debit` if money left the account; null if the bank does not say."""
     amount: Amount
     """The amount, without sign."""
-    booking_date: date | None
+    date: datetime.date | None
+    """The booking date or value date; at banks of version 1, the date of the payment. A date, YYYY-MM-DD."""
+    booking_date: datetime.date | None
     """The booking date; null at banks of version 1. A date, YYYY-MM-DD."""
-    value_date: date | None
+    value_date: datetime.date | None
     """The value date; null at banks of version 1. A date, YYYY-MM-DD."""
     counterparty: Counterparty
     """The other side."""
@@ -1134,23 +1091,33 @@ class UnifiedTransaction(Record):
     """The purpose."""
     native: Mapping[str, Any] | None = None
     """The entry as the native call returns it; only with `native=1`."""
-    date: date | None
-    """The booking date or value date; at banks of version 1, the date of the payment. A date, YYYY-MM-DD."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnifiedTransactions(Record):
+class Transactions(Record):
     """A page of an account's transactions: booked ones, then pending ones, each in the bank's order."""
 
     bic: str
     """The bank's BIC."""
-    retrieved_at: datetime
+    retrieved_at: datetime.datetime
     """The time when the bank's response arrived."""
     account_id: str
     """The account, as in the request."""
     next_cursor: str | None
     """The `cursor` of the next page; null on the last page."""
-    problems: tuple[UnifiedProblem, ...]
+    problems: tuple[Problem, ...]
     """The entries that are left out, at most 100, and the number of others."""
-    transactions: tuple[UnifiedTransaction, ...]
+    transactions: tuple[Transaction, ...]
     """The transactions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer(Record):
+    """The payee and the amount of a payment."""
+
+    creditor: Creditor
+    """The payee."""
+    amount: Amount
+    """The amount."""
+    remittance: Remittance | None = None
+    """The purpose."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from causeway.tpp._async.client import (AsyncTpp)
     from causeway.tpp._async.consent import (AsyncConsent)
+    from causeway.tpp._async.native import (AsyncNativeConsent, AsyncNativeTpp)
     from causeway.tpp._credentials import (ClientAssertion, ProofKey)
     from causeway.tpp._generated.event_models import (
         ConsentAuthorised, ConsentAuthorisedEvent, ConsentCancelled, ConsentCancelledEvent, ConsentEnding,
@@ -24,21 +25,20 @@ if TYPE_CHECKING:
         DeliveryTestEvent, KnownEvent, PaymentStatusChanged, PaymentStatusChangedEvent,
     )
     from causeway.tpp._generated.literals import (
-        AdditionalErrorCode, ConsentStatus, ConsentType, CountryAlpha2, CountryAlpha3, Currency, ErrorCode,
-        EventType, NativeScope, OAuthErrorCode, PaymentScheme, PaymentSchemeV1, PaymentStatusV1, ReasonCode,
-        Scope, UnifiedScope,
+        AdditionalErrorCode, BalanceType, ConsentStatus, ConsentType, CountryAlpha2, CountryAlpha3, Currency,
+        ErrorCode, EventType, NativeScope, OAuthErrorCode, PaymentScheme, PaymentSchemeV1, PaymentStatusV1,
+        ReasonCode, Scope, TransactionStatus, UnifiedScope, UnifiedStatus,
     )
     from causeway.tpp._generated.models import (
-        Accepted, AcceptedRequest, AdditionalError, Address, Amount, AskedStatus, AuthorizeAnswer,
-        AuthorizeRequest, BankEntry, BankScope, BanksAnswer, BulkPayment, ConsentAnswer, ConsentEntry,
-        ConsentsAnswer, Counterparty, Creditor, CreditorBank, Debtor, DirectPayment, Error, EventEntry,
-        EventsAnswer, FundsAccount, FundsConfirmation, FundsRequest, IntrospectionAnswer,
-        IntrospectionRequest, KeySet, OrderWithoutPayment, PaidAmount, Payment, PublicKey, PushedAnswer,
-        PushedMembersForm, Remittance, RemittanceInformation, ReportedStatus, ResourceMetadata, RevokeAnswer,
-        RevokeRequest, ScopeAnswer, ServerMetadata, StatusEntry, TokenAnswer, TokenError, TokenRequest,
-        Transfer, UnifiedAccount, UnifiedAccountAnswer, UnifiedAccounts, UnifiedBalance, UnifiedBalances,
-        UnifiedFundsConfirmation, UnifiedInitiation, UnifiedPaymentStatus, UnifiedProblem, UnifiedStatusEntry,
-        UnifiedTransaction, UnifiedTransactions,
+        Accepted, AcceptedRequest, Account, AccountAnswer, Accounts, AdditionalError, Address, Amount,
+        AskedStatus, AuthorizeAnswer, AuthorizeRequest, Balance, Balances, BankEntry, BankScope, BanksAnswer,
+        BulkPayment, ConsentAnswer, ConsentEntry, ConsentsAnswer, Counterparty, Creditor, CreditorBank,
+        Debtor, Error, EventEntry, EventsAnswer, FundsAccount, FundsConfirmation, FundsRequest, Initiation,
+        IntrospectionAnswer, IntrospectionRequest, KeySet, NativeFundsConfirmation, NativeStatusEntry,
+        OrderWithoutPayment, Payment, PaymentStatus, Problem, PublicKey, PushedAnswer, PushedMembersForm,
+        Remittance, RemittanceInformation, ReportedStatus, ResourceMetadata, RevokeAnswer, RevokeRequest,
+        ScopeAnswer, ServerMetadata, StatusEntry, TokenAnswer, TokenError, TokenRequest, Transaction,
+        Transactions, Transfer,
     )
     from causeway.tpp._generated.models_v1 import (
         AccountAnswerV1, AccountV1, AccountsAnswerV1, BalanceV1, BalancesAnswerV1, BulkAddressV1, BulkItemV1,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from causeway.tpp._generated.psu import (Psu)
     from causeway.tpp._generated.sync.client import (Tpp)
     from causeway.tpp._generated.sync.consent import (Consent)
+    from causeway.tpp._generated.sync.native import (NativeConsent, NativeTpp)
     from causeway.tpp._statuses import (is_final, is_paid)
     from causeway.tpp.crypto import (DpopKey, PrivateKeyJwt)
     from causeway.tpp.events import (
@@ -65,36 +66,37 @@ if TYPE_CHECKING:
     from causeway.tpp.tokens import (OnRefresh, Reload, Tokens)
 
 __all__ = (
-    "Accepted", "AcceptedRequest", "AccountAnswerV1", "AccountAnswerV2", "AccountReferenceV2", "AccountV1",
-    "AccountsAnswerV1", "AccountsAnswerV2", "AdditionalError", "AdditionalErrorCode", "Address", "Amount",
-    "ApiError", "AskedStatus", "AsyncConsent", "AsyncTpp", "AuthorizationEnded", "AuthorizeAnswer",
-    "AuthorizeRequest", "BalanceAmountV2", "BalanceV1", "BalanceV2", "BalancesAnswerV1", "BalancesAnswerV2",
-    "BankEntry", "BankScope", "BankUnavailable", "BanksAnswer", "BulkAddressV1", "BulkItemV1", "BulkPayment",
-    "BulkPaymentV1", "BulkPaymentV2", "BulkTotalV2", "CausewayError", "ClientAssertion", "ConfigurationError",
-    "ConnectionLost", "Consent", "ConsentAnswer", "ConsentAuthorised", "ConsentAuthorisedEvent",
-    "ConsentCancelled", "ConsentCancelledEvent", "ConsentEnding", "ConsentEntry", "ConsentExpiredEvent",
-    "ConsentExpiringEvent", "ConsentRefused", "ConsentRevoked", "ConsentRevokedEvent", "ConsentStatus",
-    "ConsentType", "ConsentsAnswer", "Counterparty", "CountryAlpha2", "CountryAlpha3", "Creditor",
-    "CreditorAddressV2", "CreditorBank", "CreditorBankV2", "Currency", "Debtor", "DeliveryTest",
-    "DeliveryTestEvent", "DirectPayment", "DirectPaymentV1", "DirectPaymentV2", "DpopKey", "Error",
-    "ErrorCode", "Event", "EventEntry", "EventType", "EventVerifier", "EventsAnswer", "ForgedCallback",
-    "FundsAccount", "FundsAccountV1", "FundsAmountV1", "FundsConfirmation", "FundsRequest", "FundsRequestV1",
-    "FundsRequestV2", "InitiationAnswerV1", "InitiationAnswerV2", "InstructedAmountV2", "IntrospectionAnswer",
-    "IntrospectionRequest", "InvalidEvent", "KeySet", "KnownEvent", "ListedPaymentDataV1", "ListedPaymentV1",
-    "NativeScope", "OAuthErrorCode", "OnRefresh", "OrderWithoutPayment", "OutcomeUnknown", "PaginatorV1",
-    "PaidAmount", "PartyWithCurrencyV1", "Payment", "PaymentAccountV2", "PaymentAnswerV1", "PaymentDataV1",
-    "PaymentPartyV1", "PaymentScheme", "PaymentSchemeV1", "PaymentStatusChanged", "PaymentStatusChangedEvent",
-    "PaymentStatusV1", "PaymentV1", "PaymentsAnswerV1", "PrivateKeyJwt", "ProofKey", "Psu", "PublicKey",
-    "PushedAnswer", "PushedMembersForm", "RateLimited", "ReasonCode", "ReceivedEvent", "Reload", "Remittance",
-    "RemittanceInformation", "ReportedStatus", "ResourceMetadata", "Retries", "RevokeAnswer", "RevokeRequest",
-    "Scope", "ScopeAnswer", "ServerMetadata", "SingleAddressV1", "SinglePaymentV1", "SinglePaymentV2",
-    "StatusEntry", "StructuredRemittanceV2", "TokenAnswer", "TokenError", "TokenRequest", "Tokens", "TotalV1",
-    "Tpp", "TransactionAccountV2", "TransactionAmountV2", "TransactionReferenceV2", "TransactionV2",
-    "TransactionsAnswerV2", "TransactionsV2", "Transfer", "TransferV2", "UnexpectedAnswer", "UnifiedAccount",
-    "UnifiedAccountAnswer", "UnifiedAccounts", "UnifiedBalance", "UnifiedBalances",
-    "UnifiedFundsConfirmation", "UnifiedInitiation", "UnifiedPaymentStatus", "UnifiedProblem", "UnifiedScope",
-    "UnifiedStatusEntry", "UnifiedTransaction", "UnifiedTransactions", "UnknownEvent", "WaitTimeout",
-    "is_final", "is_paid", "new_code_verifier", "parse_event",
+    "Accepted", "AcceptedRequest", "Account", "AccountAnswer", "AccountAnswerV1", "AccountAnswerV2",
+    "AccountReferenceV2", "AccountV1", "Accounts", "AccountsAnswerV1", "AccountsAnswerV2", "AdditionalError",
+    "AdditionalErrorCode", "Address", "Amount", "ApiError", "AskedStatus", "AsyncConsent",
+    "AsyncNativeConsent", "AsyncNativeTpp", "AsyncTpp", "AuthorizationEnded", "AuthorizeAnswer",
+    "AuthorizeRequest", "Balance", "BalanceAmountV2", "BalanceType", "BalanceV1", "BalanceV2", "Balances",
+    "BalancesAnswerV1", "BalancesAnswerV2", "BankEntry", "BankScope", "BankUnavailable", "BanksAnswer",
+    "BulkAddressV1", "BulkItemV1", "BulkPayment", "BulkPaymentV1", "BulkPaymentV2", "BulkTotalV2",
+    "CausewayError", "ClientAssertion", "ConfigurationError", "ConnectionLost", "Consent", "ConsentAnswer",
+    "ConsentAuthorised", "ConsentAuthorisedEvent", "ConsentCancelled", "ConsentCancelledEvent",
+    "ConsentEnding", "ConsentEntry", "ConsentExpiredEvent", "ConsentExpiringEvent", "ConsentRefused",
+    "ConsentRevoked", "ConsentRevokedEvent", "ConsentStatus", "ConsentType", "ConsentsAnswer", "Counterparty",
+    "CountryAlpha2", "CountryAlpha3", "Creditor", "CreditorAddressV2", "CreditorBank", "CreditorBankV2",
+    "Currency", "Debtor", "DeliveryTest", "DeliveryTestEvent", "DirectPaymentV1", "DirectPaymentV2",
+    "DpopKey", "Error", "ErrorCode", "Event", "EventEntry", "EventType", "EventVerifier", "EventsAnswer",
+    "ForgedCallback", "FundsAccount", "FundsAccountV1", "FundsAmountV1", "FundsConfirmation", "FundsRequest",
+    "FundsRequestV1", "FundsRequestV2", "Initiation", "InitiationAnswerV1", "InitiationAnswerV2",
+    "InstructedAmountV2", "IntrospectionAnswer", "IntrospectionRequest", "InvalidEvent", "KeySet",
+    "KnownEvent", "ListedPaymentDataV1", "ListedPaymentV1", "NativeConsent", "NativeFundsConfirmation",
+    "NativeScope", "NativeStatusEntry", "NativeTpp", "OAuthErrorCode", "OnRefresh", "OrderWithoutPayment",
+    "OutcomeUnknown", "PaginatorV1", "PartyWithCurrencyV1", "Payment", "PaymentAccountV2", "PaymentAnswerV1",
+    "PaymentDataV1", "PaymentPartyV1", "PaymentScheme", "PaymentSchemeV1", "PaymentStatus",
+    "PaymentStatusChanged", "PaymentStatusChangedEvent", "PaymentStatusV1", "PaymentV1", "PaymentsAnswerV1",
+    "PrivateKeyJwt", "Problem", "ProofKey", "Psu", "PublicKey", "PushedAnswer", "PushedMembersForm",
+    "RateLimited", "ReasonCode", "ReceivedEvent", "Reload", "Remittance", "RemittanceInformation",
+    "ReportedStatus", "ResourceMetadata", "Retries", "RevokeAnswer", "RevokeRequest", "Scope", "ScopeAnswer",
+    "ServerMetadata", "SingleAddressV1", "SinglePaymentV1", "SinglePaymentV2", "StatusEntry",
+    "StructuredRemittanceV2", "TokenAnswer", "TokenError", "TokenRequest", "Tokens", "TotalV1", "Tpp",
+    "Transaction", "TransactionAccountV2", "TransactionAmountV2", "TransactionReferenceV2",
+    "TransactionStatus", "TransactionV2", "Transactions", "TransactionsAnswerV2", "TransactionsV2",
+    "Transfer", "TransferV2", "UnexpectedAnswer", "UnifiedScope", "UnifiedStatus", "UnknownEvent",
+    "WaitTimeout", "is_final", "is_paid", "new_code_verifier", "parse_event",
 )
 
 NAMES = {
@@ -106,6 +108,7 @@ NAMES = {
     ),
     "causeway.tpp._async.client": ("AsyncTpp",),
     "causeway.tpp._async.consent": ("AsyncConsent",),
+    "causeway.tpp._async.native": ("AsyncNativeConsent", "AsyncNativeTpp",),
     "causeway.tpp._credentials": ("ClientAssertion", "ProofKey",),
     "causeway.tpp._generated.event_models": (
         "ConsentAuthorised", "ConsentAuthorisedEvent", "ConsentCancelled", "ConsentCancelledEvent",
@@ -114,22 +117,22 @@ NAMES = {
         "PaymentStatusChangedEvent",
     ),
     "causeway.tpp._generated.literals": (
-        "AdditionalErrorCode", "ConsentStatus", "ConsentType", "CountryAlpha2", "CountryAlpha3", "Currency",
-        "ErrorCode", "EventType", "NativeScope", "OAuthErrorCode", "PaymentScheme", "PaymentSchemeV1",
-        "PaymentStatusV1", "ReasonCode", "Scope", "UnifiedScope",
+        "AdditionalErrorCode", "BalanceType", "ConsentStatus", "ConsentType", "CountryAlpha2",
+        "CountryAlpha3", "Currency", "ErrorCode", "EventType", "NativeScope", "OAuthErrorCode",
+        "PaymentScheme", "PaymentSchemeV1", "PaymentStatusV1", "ReasonCode", "Scope", "TransactionStatus",
+        "UnifiedScope", "UnifiedStatus",
     ),
     "causeway.tpp._generated.models": (
-        "Accepted", "AcceptedRequest", "AdditionalError", "Address", "Amount", "AskedStatus",
-        "AuthorizeAnswer", "AuthorizeRequest", "BankEntry", "BankScope", "BanksAnswer", "BulkPayment",
-        "ConsentAnswer", "ConsentEntry", "ConsentsAnswer", "Counterparty", "Creditor", "CreditorBank",
-        "Debtor", "DirectPayment", "Error", "EventEntry", "EventsAnswer", "FundsAccount", "FundsConfirmation",
-        "FundsRequest", "IntrospectionAnswer", "IntrospectionRequest", "KeySet", "OrderWithoutPayment",
-        "PaidAmount", "Payment", "PublicKey", "PushedAnswer", "PushedMembersForm", "Remittance",
-        "RemittanceInformation", "ReportedStatus", "ResourceMetadata", "RevokeAnswer", "RevokeRequest",
-        "ScopeAnswer", "ServerMetadata", "StatusEntry", "TokenAnswer", "TokenError", "TokenRequest",
-        "Transfer", "UnifiedAccount", "UnifiedAccountAnswer", "UnifiedAccounts", "UnifiedBalance",
-        "UnifiedBalances", "UnifiedFundsConfirmation", "UnifiedInitiation", "UnifiedPaymentStatus",
-        "UnifiedProblem", "UnifiedStatusEntry", "UnifiedTransaction", "UnifiedTransactions",
+        "Accepted", "AcceptedRequest", "Account", "AccountAnswer", "Accounts", "AdditionalError", "Address",
+        "Amount", "AskedStatus", "AuthorizeAnswer", "AuthorizeRequest", "Balance", "Balances", "BankEntry",
+        "BankScope", "BanksAnswer", "BulkPayment", "ConsentAnswer", "ConsentEntry", "ConsentsAnswer",
+        "Counterparty", "Creditor", "CreditorBank", "Debtor", "Error", "EventEntry", "EventsAnswer",
+        "FundsAccount", "FundsConfirmation", "FundsRequest", "Initiation", "IntrospectionAnswer",
+        "IntrospectionRequest", "KeySet", "NativeFundsConfirmation", "NativeStatusEntry",
+        "OrderWithoutPayment", "Payment", "PaymentStatus", "Problem", "PublicKey", "PushedAnswer",
+        "PushedMembersForm", "Remittance", "RemittanceInformation", "ReportedStatus", "ResourceMetadata",
+        "RevokeAnswer", "RevokeRequest", "ScopeAnswer", "ServerMetadata", "StatusEntry", "TokenAnswer",
+        "TokenError", "TokenRequest", "Transaction", "Transactions", "Transfer",
     ),
     "causeway.tpp._generated.models_v1": (
         "AccountAnswerV1", "AccountV1", "AccountsAnswerV1", "BalanceV1", "BalancesAnswerV1", "BulkAddressV1",
@@ -148,6 +151,7 @@ NAMES = {
     "causeway.tpp._generated.psu": ("Psu",),
     "causeway.tpp._generated.sync.client": ("Tpp",),
     "causeway.tpp._generated.sync.consent": ("Consent",),
+    "causeway.tpp._generated.sync.native": ("NativeConsent", "NativeTpp",),
     "causeway.tpp._statuses": ("is_final", "is_paid",),
     "causeway.tpp.crypto": ("DpopKey", "PrivateKeyJwt",),
     "causeway.tpp.events": (

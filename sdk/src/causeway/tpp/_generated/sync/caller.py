@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,12 @@ from causeway.tpp._request import Attempt, Request, build_request, error_of, is_
 from causeway.tpp._statuses import is_final
 
 if TYPE_CHECKING:
-    from causeway.tpp._generated.models import AcceptedRequest, AskedStatus, OrderWithoutPayment, ReportedStatus
+    from causeway._records import Record
+    from causeway.tpp._call import Call
+    from causeway.tpp._generated.models import AcceptedRequest, PaymentStatus
     from causeway.tpp._generated.psu import Psu
+    from causeway.tpp._generated.sync.refresher import TokenRefresher
+    from causeway.tpp._generated.sync.transport import Transport
 
 DEFERRED_SECONDS = 330.0
 """Maximum number of seconds to wait for the outcome of a deferred call. The hub determines the outcome within five
@@ -25,10 +30,14 @@ POLL_SECONDS = 1.5
 
 
 class Caller:
-    """Makes calls, either with only the client's credentials or with the access token of a consent."""
+    """Makes calls: as the client alone or, with a session, with a consent's access token."""
+
+    def __init__(self, transport: Transport, session: TokenRefresher | None = None) -> None:
+        self._transport = transport
+        self._session = session
 
     def _send(self, request: Request) -> Attempt:
-        raise NotImplementedError
+        return self._transport.send(request, self._session)
 
     def _fetch(self, request: Request, version: int | None = None) -> Any:
         """Return the record of a call's response. For a deferred call, wait until the call is complete."""
@@ -52,61 +61,55 @@ class Caller:
     def _poll(self, request: Request, request_id: str) -> Attempt:
         deadline = _waiting.now() + DEFERRED_SECONDS
         while True:
-            found = self.deferred(request_id)
+            found: AcceptedRequest = self._fetch(_request_for(request_id))
             if found.status is not None and found.body is not None:
                 return Attempt(found.status, found.body)
             if _waiting.now() >= deadline:
                 raise errors.WaitTimeout(f"{request.call.operation}: deferred, and not yet done", found)
             _waiting.sleep(POLL_SECONDS)
 
-    def deferred(self, request_id: str) -> AcceptedRequest:
-        """Get the state of a deferred call (``GET /tpp/requests/{request_id}``), with the response if the call is
-        complete.
-
-        Calls with ``prefer_async=True`` wait automatically. Use this method after the application was interrupted.
-        """
-        answer: AcceptedRequest = self._fetch(build_request(calls.REQUESTS, path={"request_id": request_id}))
-        return answer
-
-    def payment_status(
+    def _read(
         self,
-        payment_id: str | None = None,
+        call: Call,
+        query: Mapping[str, object],
+        psu: Psu | None,
+        prefer_async: bool,
         *,
-        request_id: str | None = None,
-        bic: str | None = None,
-        psu: Psu | None = None,
-        prefer_async: bool = False,
-    ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """Get the status of a payment (``GET /tpp/payment_status``), by the payment id or by the X-Request-Id of the
-        order.
+        version: int | None = None,
+    ) -> Any:
+        request = build_request(call, query=query, psu=psu, prefer_async=prefer_async)
+        return self._fetch(request, version)
 
-        Banks of version 1 return ``ReportedStatus``, banks of version 2 ``AskedStatus``. ``OrderWithoutPayment``
-        describes an order whose payment id is unknown. Use a consent to query payments at the bank of the consent. Use
-        the client to query a direct payment, and pass its ``bic``.
-        """
-        query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
-        request = build_request(calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
-        answer: ReportedStatus | AskedStatus | OrderWithoutPayment = self._fetch(request)
-        return answer
-
-    def wait_for_payment(
+    def _pay(
         self,
-        payment_id: str | None = None,
+        call: Call,
+        order: Record | Mapping[str, Any],
+        idempotency_key: str | None,
+        request_id: str | None,
+        psu: Psu | None,
+        prefer_async: bool,
         *,
-        request_id: str | None = None,
-        bic: str | None = None,
-        timeout: float = 600.0,
-    ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
-        """Poll for the final status of a payment, which requires the PSU's decision, for at most ``timeout`` seconds.
+        version: int | None = None,
+    ) -> Any:
+        request = build_request(
+            call,
+            kind="payment",
+            body=order,
+            psu=psu,
+            prefer_async=prefer_async,
+            request_id=request_id,
+            idempotency_key=idempotency_key,
+        )
+        return self._fetch(request, version)
 
-        ``causeway.tpp.is_paid(status)`` is true if the account is debited. Raises ``WaitTimeout`` with the last status.
-        Temporary failures of the bank, the hub or the network do not end the wait.
-        """
+    def _wait(
+        self, ask: Callable[..., Any], payment_id: str | None, request_id: str | None, bic: str | None, timeout: float
+    ) -> Any:
+        """Call ``ask`` until it returns a final status. Raises ``WaitTimeout``."""
         deadline, pause = _waiting.now() + timeout, 1.0
-        last: ReportedStatus | AskedStatus | OrderWithoutPayment | errors.CausewayError
         while True:
             try:
-                last = self.payment_status(payment_id, request_id=request_id, bic=bic)
+                last = ask(payment_id, request_id=request_id, bic=bic)
                 if is_final(last):
                     return last
             except (errors.ApiError, errors.ConnectionLost) as error:
@@ -117,3 +120,53 @@ class Caller:
                 raise errors.WaitTimeout(f"payment {payment_id or request_id} has no final status yet", last)
             _waiting.sleep(pause)
             pause = min(pause * 1.5, 10.0)
+
+
+class Payer(Caller):
+    """The calls that a client and a consent have in common."""
+
+    def deferred(self, request_id: str) -> AcceptedRequest:
+        """Get the state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
+
+        Calls with ``prefer_async=True`` wait automatically. Use this method after an interruption of the program.
+        """
+        answer: AcceptedRequest = self._fetch(_request_for(request_id))
+        return answer
+
+    def payment_status(
+        self,
+        payment_id: str | None = None,
+        *,
+        request_id: str | None = None,
+        bic: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> PaymentStatus:
+        """Get the status of a payment (``GET /tpp/unified/payments``), by its id or by its order's X-Request-Id.
+
+        A consent queries the payments of its bank; the client alone queries a direct payment, with its ``bic``. The
+        order may also be a native one.
+        """
+        query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
+        answer: PaymentStatus = self._read(calls.UNIFIED_PAYMENT_STATUS, query, psu, prefer_async)
+        return answer
+
+    def wait_for_payment(
+        self,
+        payment_id: str | None = None,
+        *,
+        request_id: str | None = None,
+        bic: str | None = None,
+        timeout: float = 600.0,
+    ) -> PaymentStatus:
+        """Poll for the final status of a payment until the PSU has decided, for at most ``timeout`` seconds.
+
+        ``causeway.tpp.is_paid(status)`` is true if the money leaves the account. Raises ``WaitTimeout`` with the last
+        status. Temporary failures of the bank, the hub or the network do not end the wait.
+        """
+        answer: PaymentStatus = self._wait(self.payment_status, payment_id, request_id, bic, timeout)
+        return answer
+
+
+def _request_for(request_id: str) -> Request:
+    return build_request(calls.REQUESTS, path={"request_id": request_id})

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlencode
 
@@ -14,9 +16,9 @@ from causeway._retries import Retries
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
 from causeway.tpp._credentials import Credentials
 from causeway.tpp._generated import calls
-from causeway.tpp._generated.sync.caller import Caller
+from causeway.tpp._generated.sync.caller import Payer
 from causeway.tpp._generated.sync.consent import Consent
-from causeway.tpp._request import Attempt, Request, build_request
+from causeway.tpp._request import build_request
 from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
 if TYPE_CHECKING:
@@ -32,22 +34,22 @@ if TYPE_CHECKING:
         ConsentsAnswer,
         EventEntry,
         EventsAnswer,
+        Initiation,
         IntrospectionAnswer,
         KeySet,
+        Payment,
         PushedAnswer,
         ResourceMetadata,
         ScopeAnswer,
         ServerMetadata,
         TokenAnswer,
     )
-    from causeway.tpp._generated.models_v1 import DirectPaymentV1, InitiationAnswerV1
-    from causeway.tpp._generated.models_v2 import DirectPaymentV2, InitiationAnswerV2
     from causeway.tpp._generated.psu import Psu
-    from causeway.tpp._generated.sync.transport import Transport
+    from causeway.tpp._generated.sync.native import NativeTpp
 
 
-class Tpp(Caller):
-    """A client of the hub. Use one object for the whole application; the object is safe for concurrent use.
+class Tpp(Payer):
+    """One client of the hub. Use one object for the whole program; it is safe for concurrent use.
 
     A client authenticates with one of the following: a secret, a signing key, or a TLS certificate in ``http_client``.
     A public client has no credentials.
@@ -93,7 +95,7 @@ class Tpp(Caller):
         self.client_id = client_id
         self._dpop = dpop
         credentials = Credentials(client_id, client_secret, assertion, dpop)
-        self._transport: Transport = Transport(self.base_url, credentials, http_client, retries or Retries(), timeout)
+        super().__init__(Transport(self.base_url, credentials, http_client, retries or Retries(), timeout))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, client_id={self.client_id!r})"
@@ -108,8 +110,12 @@ class Tpp(Caller):
         """Close all connections, including those of this client's consents."""
         self._transport.close()
 
-    def _send(self, request: Request) -> Attempt:
-        return self._transport.send(request)
+    @cached_property
+    def native(self) -> NativeTpp:
+        """The calls in the shape of the banks' protocol versions."""
+        from causeway.tpp._generated.sync.native import NativeTpp
+
+        return NativeTpp(self._transport)
 
     # Authorizations and tokens
 
@@ -126,8 +132,9 @@ class Tpp(Caller):
         """Start an authorization (``POST /tpp/authorize``). Send the PSU's browser to the ``redirect_url`` of the
         result.
 
-        ``bic`` identifies the bank. ``scopes`` are scopes of the bank's version. ``redirect_uri`` is one of the
-        client's Callback URLs, by default the first. ``consent_type`` is ``reusable`` by default.
+        ``bic`` identifies the bank. ``scopes`` are either unified scopes, such as ``accounts:read``, or scopes of the
+        bank's version. ``redirect_uri`` is one of the client's Callback URLs, by default the first. ``consent_type`` is
+        ``reusable`` by default.
 
         The callback contains ``state``, which must be a new value for each authorization. By default, the hub creates
         this value. ``code_verifier`` (``causeway.tpp.new_code_verifier()``) protects the code with PKCE, which is
@@ -366,31 +373,22 @@ class Tpp(Caller):
 
     def pay_direct(
         self,
-        order: DirectPaymentV1 | DirectPaymentV2,
+        order: Payment,
         *,
+        bic: str,
         idempotency_key: str | None = None,
         request_id: str | None = None,
         psu: Psu | None = None,
         prefer_async: bool = False,
-    ) -> InitiationAnswerV1 | InitiationAnswerV2:
-        """Initiate a payment without a consent (``POST /tpp/direct_payment_initiation``).
+    ) -> Initiation:
+        """Initiate a payment without a consent (``POST /tpp/unified/direct_payments``) at the bank ``bic``.
 
-        Idempotency keys, retries and errors are the same as for ``consent.pay``. Query the status with the ``bic`` of
-        the order.
+        Keys, retries and errors are those of ``consent.pay``. Query the status with the same ``bic``.
         """
-        from causeway.tpp._generated.models_v1 import DirectPaymentV1
-
-        request = build_request(
-            calls.DIRECT_PAYMENT_INITIATION,
-            kind="payment",
-            body=order,
-            psu=psu,
-            prefer_async=prefer_async,
-            request_id=request_id,
-            idempotency_key=idempotency_key,
+        direct = replace(order, extra={**order.extra, "bic": bic})
+        answer: Initiation = self._pay(
+            calls.UNIFIED_DIRECT_PAYMENTS, direct, idempotency_key, request_id, psu, prefer_async
         )
-        version = 1 if isinstance(order, DirectPaymentV1) else 2
-        answer: InitiationAnswerV1 | InitiationAnswerV2 = self._fetch(request, version)
         return answer
 
     # The hub itself

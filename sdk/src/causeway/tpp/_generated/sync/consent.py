@@ -4,82 +4,81 @@
 
 from __future__ import annotations
 
-import datetime
+import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from causeway import errors
 from causeway.tpp._generated import calls
-from causeway.tpp._generated.sync.caller import Caller
+from causeway.tpp._generated.sync.caller import Payer
 from causeway.tpp._generated.sync.refresher import TokenRefresher
-from causeway.tpp._request import Attempt, Request, build_request, read_answer
+from causeway.tpp._request import Day, build_request, read_answer
 
 if TYPE_CHECKING:
-    from causeway.tpp._call import Call
-    from causeway.tpp._generated.models import ConsentAnswer, FundsConfirmation, IntrospectionAnswer
-    from causeway.tpp._generated.models_v1 import (
-        AccountAnswerV1,
-        AccountsAnswerV1,
-        AccountV1,
-        BalancesAnswerV1,
-        BulkPaymentV1,
-        FundsRequestV1,
-        InitiationAnswerV1,
-        ListedPaymentV1,
-        PaymentAnswerV1,
-        PaymentsAnswerV1,
-        SinglePaymentV1,
-    )
-    from causeway.tpp._generated.models_v2 import (
-        AccountAnswerV2,
-        AccountReferenceV2,
-        AccountsAnswerV2,
-        BalancesAnswerV2,
-        BulkPaymentV2,
-        FundsRequestV2,
-        InitiationAnswerV2,
-        SinglePaymentV2,
-        TransactionsAnswerV2,
-        TransactionV2,
+    from causeway.tpp._generated.models import (
+        Account,
+        AccountAnswer,
+        Accounts,
+        Amount,
+        Balances,
+        BulkPayment,
+        ConsentAnswer,
+        FundsAccount,
+        FundsConfirmation,
+        Initiation,
+        IntrospectionAnswer,
+        Payment,
+        Problem,
+        Transaction,
+        Transactions,
     )
     from causeway.tpp._generated.psu import Psu
+    from causeway.tpp._generated.sync.native import NativeConsent
     from causeway.tpp._generated.sync.transport import Transport
     from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
-Day = datetime.date | str
+log = logging.getLogger("causeway")
 
 
-class Consent(Caller):
-    """One consent of a PSU, created by ``Tpp.redeem`` or ``Tpp.consent``.
+class Consent(Payer):
+    """One consent. ``Tpp.redeem`` and ``Tpp.consent`` return it.
 
-    The access token is refreshed automatically a minute before it expires, and when the hub refuses it. Concurrent
-    calls share one refresh. Store the tokens that are passed to ``on_refresh``. If several objects or processes use the
-    same consent, pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
+    The access token is refreshed automatically: a minute before it expires, and when the hub refuses it. Concurrent
+    callers share one refresh. Store the tokens that ``on_refresh`` gets. If several objects or processes use one
+    consent, pass ``reload``, because a second use of a refresh token after more than a minute ends the consent.
+    ``consent_id`` is the hub's id of the consent.
 
-    Responses have the class for the bank's protocol version, which is determined by the consent's scopes. ``version``
-    is 1 or 2. ``consent_id`` is the consent's id at the hub.
+    Calls and answers have the same shape at every bank; what a bank does not say is ``None``. ``native`` has the calls
+    in the shape of the bank's protocol version.
 
-    Methods that call the bank accept ``psu``, the data of the present PSU's request, and ``prefer_async``. With
-    ``prefer_async``, the hub accepts the call immediately and calls the bank later, and the method waits up to five and
-    a half minutes for the outcome. An account is identified by the bank's id or, at banks of version 1, by the
-    ``iban``.
+    Methods that call the bank take ``psu``, the data of the present PSU's request, and ``prefer_async``: the hub then
+    accepts the call immediately and calls the bank later, and the method waits up to five and a half minutes for the
+    outcome. With ``native=True``, each entry of a read has ``.native``, the entry in the shape of the bank's version.
     """
+
+    _session: TokenRefresher
 
     def __init__(
         self, transport: Transport, tokens: Tokens, on_refresh: OnRefresh | None = None, reload: Reload | None = None
     ) -> None:
-        self._transport = transport
-        self._session = TokenRefresher(transport, tokens, on_refresh, reload)
+        super().__init__(transport, TokenRefresher(transport, tokens, on_refresh, reload))
         self.consent_id = tokens.consent_id
-        self.version = tokens.version
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.consent_id} at a bank of version {self.version}>"
+        return f"<{type(self).__name__} {self.consent_id}>"
 
     @property
     def tokens(self) -> Tokens:
         """The current tokens of the consent."""
         return self._session.tokens
+
+    @cached_property
+    def native(self) -> NativeConsent:
+        """The calls in the shape of the bank's protocol version."""
+        from causeway.tpp._generated.sync.native import NativeConsent
+
+        return NativeConsent(self._transport, self._session)
 
     def refresh(self) -> Tokens:
         """Refresh the tokens immediately. Raises ``AuthorizationEnded`` if the consent has ended."""
@@ -87,9 +86,6 @@ class Consent(Caller):
         if renewed is None:
             raise errors.AuthorizationEnded(400, title="the consent has ended", error="invalid_grant")
         return renewed
-
-    def _send(self, request: Request) -> Attempt:
-        return self._transport.send(request, self._session)
 
     def details(self) -> ConsentAnswer:
         """Get the scopes and accounts that the PSU approved, and the end of the consent (``GET /tpp/consent``)."""
@@ -112,245 +108,202 @@ class Consent(Caller):
     # Accounts and balances
 
     def accounts(
-        self, *, psu: Psu | None = None, prefer_async: bool = False
-    ) -> Iterator[AccountV1 | AccountReferenceV2]:
-        """Yield the PSU's accounts (``GET /tpp/accounts``). The first iteration sends the request."""
-        answer = self.accounts_answer(psu=psu, prefer_async=prefer_async)
+        self, *, native: bool = False, psu: Psu | None = None, prefer_async: bool = False
+    ) -> Iterator[Account]:
+        """Yield the PSU's accounts (``GET /tpp/unified/accounts``). The first iteration sends the request.
+
+        Entries that the hub left out because the bank sent them damaged are logged; ``accounts_answer`` returns them in
+        ``.problems``.
+        """
+        answer = self.accounts_answer(native=native, psu=psu, prefer_async=prefer_async)
+        _log_problems(answer.problems)
         for account in answer.accounts:
             yield account
 
-    def accounts_answer(
-        self, *, psu: Psu | None = None, prefer_async: bool = False
-    ) -> AccountsAnswerV1 | AccountsAnswerV2:
-        """Get all accounts of the PSU in a single response (``GET /tpp/accounts``)."""
-        answer: AccountsAnswerV1 | AccountsAnswerV2 = self._read(calls.ACCOUNTS, {}, psu, prefer_async)
+    def accounts_answer(self, *, native: bool = False, psu: Psu | None = None, prefer_async: bool = False) -> Accounts:
+        """Get the PSU's accounts, as one answer (``GET /tpp/unified/accounts``)."""
+        query = {"native": _flag(native)}
+        answer: Accounts = self._read(calls.UNIFIED_ACCOUNTS, query, psu, prefer_async)
         return answer
 
     def account(
-        self,
-        account_id: str | None = None,
-        *,
-        iban: str | None = None,
-        psu: Psu | None = None,
-        prefer_async: bool = False,
-    ) -> AccountAnswerV1 | AccountAnswerV2:
-        """Get one account (``GET /tpp/account``) as ``.account`` of the response. Only banks of version 1 support
-        ``iban``.
-        """
-        query = {"account_id": account_id, "iban": iban}
-        answer: AccountAnswerV1 | AccountAnswerV2 = self._read(calls.ACCOUNT, query, psu, prefer_async)
+        self, account: Account | str, *, native: bool = False, psu: Psu | None = None, prefer_async: bool = False
+    ) -> AccountAnswer:
+        """Get one account (``GET /tpp/unified/account``) in ``.account``. ``account`` is an account or its id."""
+        query = {"account_id": _id_of(account), "native": _flag(native)}
+        answer: AccountAnswer = self._read(calls.UNIFIED_ACCOUNT, query, psu, prefer_async)
         return answer
 
     def balances(
-        self,
-        account_id: str | None = None,
-        *,
-        iban: str | None = None,
-        psu: Psu | None = None,
-        prefer_async: bool = False,
-    ) -> BalancesAnswerV1 | BalancesAnswerV2:
-        """Get an account's balances (``GET /tpp/account_balance``).
-
-        In version 1, the response has ``.accounts`` with one entry, which has a ``balance``. In version 2, it has
-        ``.balances`` with one entry for each type of balance.
-        """
-        query = {"account_id": account_id, "iban": iban}
-        answer: BalancesAnswerV1 | BalancesAnswerV2 = self._read(calls.ACCOUNT_BALANCE, query, psu, prefer_async)
+        self, account: Account | str, *, native: bool = False, psu: Psu | None = None, prefer_async: bool = False
+    ) -> Balances:
+        """Get an account's balances (``GET /tpp/unified/balances``) in ``.balances``, one for each type."""
+        query = {"account_id": _id_of(account), "native": _flag(native)}
+        answer: Balances = self._read(calls.UNIFIED_BALANCES, query, psu, prefer_async)
         return answer
 
-    # Payments and transactions of an account, and funds
-
-    def payments(
-        self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
-    ) -> Iterator[ListedPaymentV1]:
-        """Yield all payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
-        page, earlier = 1, None
-        while True:
-            answer = self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
-            if answer.payments and answer.payments == earlier:
-                raise errors.UnexpectedAnswer(f"the bank gives the page {page - 1} again as the page {page}")
-            for payment in answer.payments:
-                yield payment
-            if not answer.payments or len(answer.payments) < answer.paginator.limit:
-                return
-            page, earlier = page + 1, answer.payments
-
-    def payments_page(
-        self,
-        account_id: str | None = None,
-        *,
-        iban: str | None = None,
-        record_count: int | None = None,
-        current_page: int | None = None,
-        psu: Psu | None = None,
-        prefer_async: bool = False,
-    ) -> PaymentsAnswerV1:
-        """Get one page of an account's payments at a bank of version 1 (``GET /tpp/account_payments``).
-
-        ``record_count`` is 1 to 100. The last page has fewer payments than ``paginator.limit`` of the page.
-        """
-        query = {"account_id": account_id, "iban": iban, "record_count": record_count, "current_page": current_page}
-        answer: PaymentsAnswerV1 = self._read(calls.ACCOUNT_PAYMENTS, query, psu, prefer_async)
-        return answer
-
-    def payment(self, payment_id: str, *, psu: Psu | None = None, prefer_async: bool = False) -> PaymentAnswerV1:
-        """Get one payment of an account at a bank of version 1 (``GET /tpp/account_payment``) as ``.payment`` of the
-        response.
-        """
-        query = {"payment_id": payment_id}
-        answer: PaymentAnswerV1 = self._read(calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
-        return answer
+    # Transactions of an account, and funds
 
     def transactions(
         self,
-        account_id: str,
+        account: Account | str,
         *,
-        booking_status: Literal["booked", "pending"] = "booked",
-        date_from: Day | None = None,
-        date_to: Day | None = None,
-        page_size: int | None = None,
+        since: Day | None = None,
+        until: Day | None = None,
+        status: Literal["booked", "pending", "all"] = "all",
+        limit: int | None = None,
+        native: bool = False,
         psu: Psu | None = None,
-    ) -> Iterator[TransactionV2]:
-        """Yield all booked or all pending transactions of an account at a bank of version 2, page by page."""
+    ) -> Iterator[Transaction]:
+        """Yield all transactions of an account, page by page. On each page, booked ones come before pending ones.
+
+        ``since`` and ``until`` are the first and the last day, ``datetime.date`` or ``YYYY-MM-DD``. ``limit`` (1 to
+        100) is the size of a page. Entries that the hub left out because the bank sent them damaged are logged.
+        """
         pages = self.transactions_pages(
-            account_id,
-            booking_status=booking_status,
-            date_from=date_from,
-            date_to=date_to,
-            page_size=page_size,
-            psu=psu,
+            account, since=since, until=until, status=status, limit=limit, native=native, psu=psu
         )
         for page in pages:
-            found = page.transactions
-            for transaction in (found.booked if booking_status == "booked" else found.pending) or ():
+            _log_problems(page.problems)
+            for transaction in page.transactions:
                 yield transaction
 
     def transactions_pages(
         self,
-        account_id: str,
+        account: Account | str,
         *,
-        booking_status: Literal["booked", "pending", "both"] = "both",
-        date_from: Day | None = None,
-        date_to: Day | None = None,
-        page_size: int | None = None,
+        since: Day | None = None,
+        until: Day | None = None,
+        status: Literal["booked", "pending", "all"] = "all",
+        limit: int | None = None,
+        native: bool = False,
         psu: Psu | None = None,
-    ) -> Iterator[TransactionsAnswerV2]:
-        """Yield all pages of an account's transactions at a bank of version 2. Each page lists ``booked`` and
-        ``pending`` transactions separately.
-        """
-        page_key: str | None = None
-        earlier: set[str] = set()
+    ) -> Iterator[Transactions]:
+        """Yield all pages of an account's transactions. A page may be empty although further pages follow."""
+        cursor: str | None = None
         while True:
-            answer = self.transactions_page(
-                account_id,
-                booking_status=booking_status,
-                page_key=page_key,
-                page_size=page_size,
-                date_from=date_from,
-                date_to=date_to,
-                psu=psu,
+            page = self.transactions_page(
+                account, since=since, until=until, status=status, limit=limit, cursor=cursor, native=native, psu=psu
             )
-            yield answer
-            if answer.page_key is None:
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
                 return
-            page_key = answer.page_key
-            if page_key in earlier:
-                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the next one a second time")
-            earlier.add(page_key)
 
     def transactions_page(
         self,
-        account_id: str,
+        account: Account | str,
         *,
-        booking_status: Literal["booked", "pending", "both"] = "both",
-        page_key: str | None = None,
-        page_size: int | None = None,
-        date_from: Day | None = None,
-        date_to: Day | None = None,
+        since: Day | None = None,
+        until: Day | None = None,
+        status: Literal["booked", "pending", "all"] = "all",
+        limit: int | None = None,
+        cursor: str | None = None,
+        native: bool = False,
         psu: Psu | None = None,
         prefer_async: bool = False,
-    ) -> TransactionsAnswerV2:
-        """Get one page of an account's transactions at a bank of version 2 (``GET /tpp/account_transactions``).
+    ) -> Transactions:
+        """Get one page of an account's transactions (``GET /tpp/unified/transactions``).
 
-        Dates are ``datetime.date`` or ``YYYY-MM-DD``; ``page_size`` is 1 to 999. The last page has no ``page_key``.
+        Pass its ``next_cursor`` as ``cursor``, with all other arguments unchanged. It is ``None`` on the last page.
         """
         query = {
-            "account_id": account_id,
-            "booking_status": booking_status,
-            "page_key": page_key,
-            "page_size": page_size,
-            "date_from": date_from,
-            "date_to": date_to,
+            "account_id": _id_of(account),
+            "from": since,
+            "to": until,
+            "status": status,
+            "limit": limit,
+            "cursor": cursor,
+            "native": _flag(native),
         }
-        answer: TransactionsAnswerV2 = self._read(calls.ACCOUNT_TRANSACTIONS, query, psu, prefer_async)
+        answer: Transactions = self._read(calls.UNIFIED_TRANSACTIONS, query, psu, prefer_async)
         return answer
 
     def confirm_funds(
-        self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
+        self,
+        account: Account | FundsAccount | str,
+        amount: Amount,
+        *,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
     ) -> FundsConfirmation:
-        """Check whether the requested account has the requested amount (``POST /tpp/funds_confirmations``)."""
-        call = build_request(calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
-        answer: FundsConfirmation = self._fetch(call, self.version)
+        """Check whether an account has an amount (``POST /tpp/unified/funds_confirmations``).
+
+        Of an account from ``accounts``, the bank gets the identifiers that its version takes.
+        """
+        from causeway.tpp._generated.models import FundsRequest
+
+        body = FundsRequest(account=_funds_account(account), amount=amount)
+        call = build_request(calls.UNIFIED_FUNDS_CONFIRMATIONS, body=body, psu=psu, prefer_async=prefer_async)
+        answer: FundsConfirmation = self._fetch(call)
         return answer
 
     # Paying, and deferred calls
 
     def pay(
         self,
-        order: SinglePaymentV1 | SinglePaymentV2,
+        order: Payment,
         *,
         idempotency_key: str | None = None,
         request_id: str | None = None,
         psu: Psu | None = None,
         prefer_async: bool = False,
-    ) -> InitiationAnswerV1 | InitiationAnswerV2:
-        """Initiate a payment (``POST /tpp/payment_initiation``). Open the ``confirmation_url`` of the response in the
-        PSU's browser.
+    ) -> Initiation:
+        """Initiate a payment (``POST /tpp/unified/payments``). Open its ``confirmation_url`` in the PSU's browser.
 
-        After a lost response or connection, the payment is retried with the same ``idempotency_key``, so that the bank
-        receives it only once. If you pass a key, such as the order number, you can retry the same order after a crash,
-        for 24 hours. Raises ``OutcomeUnknown`` if the bank may have received the payment, ``BankUnavailable`` if the
-        payment was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the bank refused the
-        payment.
+        The payment is retried after lost answers and broken connections with one ``idempotency_key``, so that it
+        reaches the bank once. Pass your own key, such as the order number, to be able to retry after a crash: for 24
+        hours, with the same order and the same method, because the key of a native call is another payment. Raises
+        ``OutcomeUnknown`` if the bank may have the payment, ``BankUnavailable`` if it was not sent, and ``ApiError``
+        with the ``reason_code`` ``refused_by_bank`` if the bank refused it, or ``not_at_this_bank`` if the bank's
+        version cannot carry a member of the order.
         """
-        return self._pay(calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
+        answer: Initiation = self._pay(calls.UNIFIED_PAYMENTS, order, idempotency_key, request_id, psu, prefer_async)
+        return answer
 
     def pay_bulk(
         self,
-        order: BulkPaymentV1 | BulkPaymentV2,
+        order: BulkPayment,
         *,
         idempotency_key: str | None = None,
         request_id: str | None = None,
         psu: Psu | None = None,
         prefer_async: bool = False,
-    ) -> InitiationAnswerV1 | InitiationAnswerV2:
-        """Initiate up to 1000 payments that the PSU confirms together (``POST /tpp/bulk_payment_initiation``).
+    ) -> Initiation:
+        """Initiate up to 1000 payments that the PSU confirms together (``POST /tpp/unified/bulk_payments``).
 
         Idempotency keys, retries and errors are the same as for ``pay``.
         """
-        return self._pay(calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
-
-    def _pay(
-        self,
-        call: Call,
-        order: SinglePaymentV1 | SinglePaymentV2 | BulkPaymentV1 | BulkPaymentV2,
-        idempotency_key: str | None,
-        request_id: str | None,
-        psu: Psu | None,
-        prefer_async: bool,
-    ) -> InitiationAnswerV1 | InitiationAnswerV2:
-        request = build_request(
-            call,
-            kind="payment",
-            body=order,
-            psu=psu,
-            prefer_async=prefer_async,
-            request_id=request_id,
-            idempotency_key=idempotency_key,
+        answer: Initiation = self._pay(
+            calls.UNIFIED_BULK_PAYMENTS, order, idempotency_key, request_id, psu, prefer_async
         )
-        answer: InitiationAnswerV1 | InitiationAnswerV2 = self._fetch(request, self.version)
         return answer
 
-    def _read(self, call: Call, query: dict[str, Any], psu: Psu | None, prefer_async: bool) -> Any:
-        request = build_request(call, query=query, psu=psu, prefer_async=prefer_async)
-        return self._fetch(request, self.version)
+
+def _flag(native: bool) -> str | None:
+    return "1" if native else None
+
+
+def _id_of(account: Account | str) -> str:
+    return account if isinstance(account, str) else account.account_id
+
+
+def _funds_account(account: Account | FundsAccount | str) -> FundsAccount:
+    from causeway.tpp._generated.models import Account, FundsAccount
+
+    if isinstance(account, str):
+        return FundsAccount(account_id=account)
+    if not isinstance(account, Account):
+        return account
+    return FundsAccount(
+        account_id=account.account_id,
+        iban=account.iban,
+        bban=account.bban,
+        sort_code=account.sort_code,
+        account_number=account.account_number,
+    )
+
+
+def _log_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        log.warning("left out of the bank's answer: %s: %s %s", problem.position, problem.member, problem.reason)
