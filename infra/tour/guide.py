@@ -18,9 +18,9 @@ from causeway.tpp import ReceivedEvent
 _COLOURS = {"dim": "2", "bold": "1", "green": "32", "magenta": "35"}
 _WIDTH, _STEP_WIDTH, _MOST_OUTCOMES = 100, 80, 2
 _HEADERS = ("Idempotency-Key", "Prefer", "Location", "Preference-Applied", "Server-Timing")
-_TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
+_TELLING = ("response_code", "funds_available")
 """Response members that summarise a step's outcome, the most informative first."""
-_COUNTED = ("accounts", "balances", "payments")
+_COUNTED = ("accounts", "balances", "transactions")
 _SECRET = re.compile(r'("(?:\w*token|code|code_verifier|events_secret|access_\w+)": ")(?![A-Z_]+")([^"]{8})[^"]+')
 """Names of members with a secret, which is shortened. A ``code`` in capital letters is an error code, not a secret."""
 
@@ -129,6 +129,8 @@ def _describe(status: int, body: Any) -> str:
         return f"{status} {body.get('code', '')}".rstrip()
     if body.get("duplicated"):
         return "the first response again"
+    if "is_final" in body:
+        return f"payment {body['status']}"
     inner = body["data"] if isinstance(body.get("data"), dict) else body
     words = {name: "yes" if inner[name] is True else inner[name] for name in _TELLING if name in inner}
     members = [f"{name.replace('_', ' ')} {word}" for name, word in words.items()]

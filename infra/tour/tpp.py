@@ -16,16 +16,11 @@ from infra.event_receiver import SECONDS, EventReceiver
 from infra.psu_browser import Browser, approve_consent, confirm_payment, open_signed_in
 from infra.tour.guide import Guide, TourFailed
 
-_SCOPES: Mapping[int, list[sdk.Scope]] = {
-    1: ["account.list", "account.balance", "account.payments", "payment.init", "card_based.funds_confirmations"],
-    2: [
-        *("accounts", "accounts.balances", "accounts.transactions"),
-        *("payments.single", "payments.bulk", "funds_confirmations"),
-    ],
-}
-_STATUSES = ("payment_status", "transaction_status")
-Account = sdk.AccountV1 | sdk.AccountReferenceV2
-Initiated = sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2
+_SCOPES: list[sdk.Scope] = [
+    *("accounts:read", "balances:read", "transactions:read"),
+    *("payments:write", "bulk_payments:write", "funds:read"),
+]
+_PAYEE = "DE89370400440532013000"
 
 
 class TppTour:
@@ -52,7 +47,7 @@ class TppTour:
     def _authorize(self, bank: Mapping[str, Any]) -> sdk.Consent:
         step, verifier = self._guide.step, sdk.new_code_verifier()
         step("The TPP requests an authorization")
-        asked = self._tpp.authorize(bic=bank["bic"], scopes=_SCOPES[bank["api_version"]], code_verifier=verifier)
+        asked = self._tpp.authorize(bic=bank["bic"], scopes=_SCOPES, code_verifier=verifier)
         step("The PSU signs in at the bank, selects accounts and confirms")
         callback = approve_consent(self._psu, asked.redirect_url)
         step("The TPP receives a signed event about the consent")
@@ -60,23 +55,20 @@ class TppTour:
         step("The TPP exchanges the code for tokens")
         return self._tpp.redeem_callback(callback, state=asked.state, code_verifier=verifier)
 
-    def _read(self, consent: sdk.Consent) -> Account:
+    def _read(self, consent: sdk.Consent) -> sdk.Account:
+        """Read the PSU's accounts and return the first account."""
         step = self._guide.step
         step("The TPP reads the accounts; the hub queries the bank with a signed webhook")
         account = next(consent.accounts())
         step("It requests a balance asynchronously and fetches the result later")
-        number = account.id if isinstance(account, sdk.AccountV1) else account.resource_id
-        consent.balances(number, prefer_async=True)
+        consent.balances(account, prefer_async=True)
         step("It reads the latest transactions on the first account")
-        if isinstance(account, sdk.AccountV1):
-            consent.payments_page(number, record_count=2)
-        else:
-            consent.transactions_page(number, booking_status="booked", page_size=2)
+        consent.transactions_page(account, limit=2)
         step("It checks whether funds are available for a purchase of 25.00")
-        consent.confirm_funds(funds_request(account))
+        consent.confirm_funds(account, sdk.Amount(value=Decimal("25.00"), currency=account.currency))
         return account
 
-    def _pay(self, bank: Mapping[str, Any], consent: sdk.Consent, account: Account) -> None:
+    def _pay(self, bank: Mapping[str, Any], consent: sdk.Consent, account: sdk.Account) -> None:
         step, bic, key = self._guide.step, bank["bic"], str(uuid.uuid4())
         order = _order(account, f"{self._payments_callback}?{urlencode({'bic': bic})}")
         step("It initiates a payment, and the PSU confirms it at the bank")
@@ -86,18 +78,17 @@ class TppTour:
             raise TourFailed("the repeated request got a different response")
         self._confirm(initiated, consent)
         step("It initiates a direct payment, which needs no consent")
-        direct = sdk.DirectPaymentV1 if isinstance(order, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
-        self._confirm(self._tpp.pay_direct(direct.from_json({**order.to_json(), "bic": bic})), self._tpp, bic)
+        self._confirm(self._tpp.pay_direct(order, bic=bic), self._tpp, bic)
 
-    def _confirm(self, initiated: Initiated, payer: sdk.Consent | sdk.Tpp, bic: str | None = None) -> None:
+    def _confirm(self, initiated: sdk.Initiation, payer: sdk.Consent | sdk.Tpp, bic: str | None = None) -> None:
+        """Have the PSU confirm the payment. The TPP then queries its status and receives the event."""
         back = confirm_payment(Browser(self._payments_callback, self._guide.page), initiated.confirmation_url)
         if parse_qs(urlsplit(back).query).get("payment_id") != [initiated.payment_id]:
             raise TourFailed("the payment in the callback is not the one that was initiated")
         status = payer.payment_status(initiated.payment_id, bic=bic)
-        if sdk.is_final(status) and not sdk.is_paid(status):
+        if status.is_final and not sdk.is_paid(status):
             raise TourFailed("the payment was not executed")
-        reported = {name: value for name, value in status.to_json().items() if name in _STATUSES}
-        self._receiver.wait_for_event("payment.status_changed", payment_id=initiated.payment_id, **reported)
+        self._receiver.wait_for_event("payment.status_changed", payment_id=initiated.payment_id, status=status.status)
 
     def _revoke(self, bank: Mapping[str, Any], consent: sdk.Consent) -> None:
         step = self._guide.step
@@ -123,25 +114,10 @@ class TppTour:
         self._guide.say(f"{self._title}: {state}", "PSU", f"{self._title}: {state}")
 
 
-def funds_request(account: Account) -> sdk.FundsRequestV1 | sdk.FundsRequestV2:
-    """Build a request that asks whether 25.00 are available, in the format of the account's version."""
-    amount: dict[str, Any] = {"amount": Decimal("25.00"), "currency": account.currency}
-    if isinstance(account, sdk.AccountV1):
-        payer = sdk.FundsAccountV1(iban=str(account.iban))
-        return sdk.FundsRequestV1(account=payer, instructed_amount=sdk.FundsAmountV1(**amount))
-    debtor = sdk.PaymentAccountV2(iban=account.iban)
-    return sdk.FundsRequestV2(account=debtor, instructed_amount=sdk.InstructedAmountV2(**amount))
-
-
-def _order(account: Account, callback: str) -> sdk.SinglePaymentV1 | sdk.SinglePaymentV2:
-    price, currency, shop = Decimal("12.50"), account.currency, "Oak Street Books"
-    if isinstance(account, sdk.AccountV1):
-        iban = "GB33BUKB20201555555555"
-        return sdk.SinglePaymentV1(
-            amount=price, currency=currency, receiver_name=shop, receiver_iban=iban, callback_url=callback
-        )
-    creditor = sdk.PaymentAccountV2(iban="DE89370400440532013000")
-    amount = sdk.InstructedAmountV2(amount=price, currency=currency)
-    return sdk.SinglePaymentV2(
-        creditor_account=creditor, creditor_name=shop, instructed_amount=amount, callback_url=callback
+def _order(account: sdk.Account, callback: str) -> sdk.Payment:
+    """Build a payment order of 12.50 to a bookshop, in the account's currency."""
+    return sdk.Payment(
+        creditor=sdk.Creditor(name="Oak Street Books", iban=_PAYEE),
+        amount=sdk.Amount(value=Decimal("12.50"), currency=account.currency),
+        callback_url=callback,
     )

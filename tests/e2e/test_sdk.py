@@ -17,17 +17,19 @@ from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
 from infra.psu_browser import confirm_payment
 from infra.render.sdk import tpp as document
-from infra.tour.tpp import funds_request
 from tests.e2e.parties import PayingBank, at_once
 from tests.e2e.sdk_users import (
     FAST,
     Credentials,
-    account_id,
     browser,
     bulk_of,
     consent_of,
     decline,
-    direct_of,
+    native_bulk_of,
+    native_direct_of,
+    native_funds_request,
+    native_id,
+    native_order,
     order,
     payer_at,
     pushed_consent,
@@ -69,26 +71,40 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
     """Read all data, and make a payment. The queried transactions are older than the payments of other tests."""
     until = datetime.now(UTC).date() - timedelta(days=2)
     first, *_ = consent.accounts()
-    number = account_id(first)
-    assert account_id(consent.account(number).account) == number
-    match consent.balances(number):
+    assert consent.account(first).account == first
+    assert all(isinstance(balance.amount.value, Decimal) for balance in consent.balances(first).balances)
+    booked = list(consent.transactions(first, until=until, status="booked", limit=17))
+    assert booked == list(consent.transactions(first.account_id, until=until, status="booked"))
+    assert len({one.stable_key for one in booked}) == len(booked) > 17
+    paid = consent.pay(order(stack, consent.native.version()))
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
+    status = consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS)
+    assert sdk.is_paid(status), status
+
+
+def act_natively(consent: sdk.Consent, stack: dict[str, Any]) -> None:
+    """Do the same with the calls of the bank's version."""
+    until, native = datetime.now(UTC).date() - timedelta(days=2), consent.native
+    first, *_ = native.accounts()
+    number = native_id(first)
+    assert native_id(native.account(number).account) == number
+    match native.balances(number):
         case sdk.BalancesAnswerV1(accounts=(balance, *_)):
             assert isinstance(balance.balance, Decimal)
-            listed = [payment.id for payment in consent.payments(number, page_size=17)]
-            assert listed == [payment.id for payment in consent.payments(number)]
+            listed = [payment.id for payment in native.payments(number, page_size=17)]
+            assert listed == [payment.id for payment in native.payments(number)]
             assert len(set(listed)) == len(listed) > 17
         case sdk.BalancesAnswerV2(balances=(balance_v2, *_)):
             assert isinstance(balance_v2.balance_amount.amount, Decimal)
-            booked = [one.transaction_id for one in consent.transactions(number, date_to=until, page_size=7)]
-            page = consent.transactions_page(number, booking_status="booked", date_to=until, page_size=999).transactions
+            booked = [one.transaction_id for one in native.transactions(number, date_to=until, page_size=7)]
+            page = native.transactions_page(number, booking_status="booked", date_to=until, page_size=999).transactions
             assert len(booked) > 7
             assert booked == [one.transaction_id for one in page.booked or ()]
         case other:
             pytest.fail(f"an answer without balances: {other}")
-    paid = consent.pay(order(stack, consent.version))
+    paid = native.pay(native_order(stack, native.version()))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-    status = consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS)
-    assert sdk.is_paid(status), status
+    assert sdk.is_paid(native.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
 
 
 def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
@@ -96,6 +112,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
     consent = consent_of(client, stack, bank, on_refresh=stored.append)
 
     act(consent, stack)
+    act_natively(consent, stack)
     details = consent.details()
     renewed = consent.refresh()
 
@@ -103,7 +120,7 @@ def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, An
     assert stored == [renewed]
     assert consent.introspect().active is True
     assert {one.consent_id for one in client.consents(status="authorised")} == {consent.consent_id}
-    assert client.bank(bank["bic"]).api_version == consent.version
+    assert client.bank(bank["bic"]).api_version == consent.native.version()
     assert {one.bic for one in client.banks()} >= {bank["bic"]}
     consent.revoke()
     with pytest.raises(AuthorizationEnded):
@@ -141,10 +158,10 @@ def test_each_of_30_payments_reaches_the_bank_once_despite_lost_responses(
     received = [one.body.get("amount") or one.body["instructed_amount"]["amount"] for one in paying.received]
     assert sorted(received) == sorted(amounts)
     assert len({one.payment_id for one in paid}) == len(amounts)
-    assert network.count("/tpp/payment_initiation", "lose", "cut", "gateway") > 0
+    assert network.count("/tpp/unified/payments", "lose", "cut", "gateway") > 0
 
 
-def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:
+def pay_until_known(consent: sdk.Consent, payment: sdk.Payment) -> sdk.Initiation:
     """Pay, and retry with the same key while the outcome is unknown, as the error message advises."""
     try:
         return consent.pay(payment)
@@ -180,13 +197,13 @@ def test_the_asynchronous_client_refreshes_once_and_pays_despite_lost_responses(
     with sdk.Tpp(stack["base_url"], **credentials) as tpp:
         tokens = consent_of(tpp, stack, bank).tokens
 
-    async def run() -> sdk.ReportedStatus | sdk.AskedStatus | sdk.OrderWithoutPayment:
+    async def run() -> sdk.PaymentStatus:
         async with sdk.AsyncTpp(network.url, **credentials, retries=FAST) as tpp:
             consent = tpp.consent(expired(tokens))
             network.plan = Network(5)
             counts = await asyncio.gather(*(count(consent) for _ in range(20)))
             assert len(set(counts)) == 1
-            paid = await consent.pay(order(stack, consent.version), prefer_async=True)
+            paid = await consent.pay(order(stack, await consent.native.version()), prefer_async=True)
             await asyncio.to_thread(confirm_payment, browser(stack, "/payments/callback"), paid.confirmation_url)
             return await consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS)
 
@@ -226,28 +243,40 @@ def pattern(path: str) -> str:
 
 
 def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
+    """Make the calls that no other test makes and that all banks support."""
+    version, native = consent.native.version(), consent.native
+    asked = tpp.authorize(bic=bank["bic"], scopes=["accounts:read"])
     assert asked.expires_in > 0
     assert tpp.bank(bank["bic"]).bic in {one.bic for one in tpp.banks()}
     assert consent.consent_id in {one.consent_id for one in tpp.consents(bic=bank["bic"])}
     assert consent.details().valid_until == consent.tokens.valid_until
     first, *_ = consent.accounts(psu=sdk.Psu(ip_address="203.0.113.7"), prefer_async=True)
     act(consent, stack)
+    price = sdk.Amount(value=Decimal("25.00"), currency=first.currency)
+    assert consent.confirm_funds(first, price).funds_available is True
+    paid = consent.pay_bulk(bulk_of(order(stack, version), str(first.iban)))
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
+    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
+    assert tpp.pay_direct(order(stack, version), bic=bank["bic"], prefer_async=True).payment_id
+    act_natively(consent, stack)
+    use_natively(tpp.native, native, native_order(stack, version), bank["bic"])
+
+
+def use_natively(tpp: sdk.NativeTpp, consent: sdk.NativeConsent, single: Any, bic: str) -> None:
+    """Make the other calls of the bank's version."""
+    first = next(consent.accounts())
     if isinstance(first, sdk.AccountV1):
         listed = next(consent.payments(first.id))
         assert consent.payment(listed.id).payment.amount == listed.amount
-    assert consent.confirm_funds(funds_request(first)).funds_available is True
-    paid = consent.pay_bulk(bulk_of(order(stack, consent.version), str(first.iban)))
-    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
-    direct = direct_of(order(stack, consent.version), bank["bic"])
-    assert tpp.pay_direct(direct, prefer_async=True).payment_id
+    assert consent.confirm_funds(native_funds_request(first)).funds_available is True
+    assert consent.pay_bulk(native_bulk_of(single, str(first.iban))).payment_id
+    assert tpp.pay_direct(native_direct_of(single, bic)).payment_id
 
 
 def test_the_status_of_a_direct_payment_is_requested_with_the_bank_of_the_payment(
     client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
 ) -> None:
-    paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))
+    paid = client.pay_direct(order(stack, bank["api_version"]), bic=bank["bic"])
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
 
     assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=PATIENCE_SECONDS))
@@ -268,14 +297,13 @@ def test_an_unknown_payment_outcome_can_be_queried_by_the_order_id(
     consent = consent_of(client, stack, bank)
 
     with pytest.raises(OutcomeUnknown) as caught:
-        consent.pay(order(stack, consent.version, reference="TEST-MALFORMED"))
+        consent.pay(order(stack, consent.native.version(), reference="TEST-MALFORMED"))
     known = consent.payment_status(request_id=caught.value.order_id)
 
-    assert isinstance(known, sdk.OrderWithoutPayment)
-    assert known.outcome == "unknown"
+    assert (known.payment_id, known.status, known.outcome) == (None, "unknown", "unknown")
     with pytest.raises(OutcomeUnknown):
         consent.pay(
-            order(stack, consent.version, reference="TEST-MALFORMED"),
+            order(stack, consent.native.version(), reference="TEST-MALFORMED"),
             idempotency_key=caught.value.idempotency_key,
             request_id=caught.value.order_id,
         )

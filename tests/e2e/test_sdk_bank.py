@@ -21,7 +21,7 @@ from chalicelib import bootstrap
 from tests.e2e import parties
 from tests.e2e.durable_bank import BOOKED, IBANS
 from tests.e2e.sdk_processes import SCOPES, DurableBank, consent_at, durable_bank, state_in
-from tests.e2e.sdk_users import FAST, account_id, bulk_of, direct_of, events_of, order
+from tests.e2e.sdk_users import FAST, bulk_of, events_of, order
 from tests.kit.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
 from tests.kit.time import wait_for
 
@@ -88,7 +88,7 @@ def new_books(bank: Bank, what: str, known: Counter[str]) -> Counter[str]:
 
 def read(consent: sdk.Consent) -> None:
     (account,) = consent.accounts(psu=PSU)
-    assert consent.balances(account_id(account), psu=PSU)
+    assert consent.balances(account, psu=PSU)
 
 
 def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
@@ -191,7 +191,8 @@ def test_a_refusal_of_the_bank_has_the_format_of_the_protocol_version(bank: Bank
     assert bank.books("accepted") == accepted
 
 
-def order_of(bank: Bank, amount: str = "1.10") -> Any:
+def order_of(bank: Bank, amount: str = "1.10") -> sdk.Payment:
+    """Return a payment from the only account."""
     return order({"base_url": bank.calls.hub}, bank.version, amount)
 
 
@@ -218,7 +219,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
     if kind == "single":
         consent.pay(single, **named)
     elif kind == "direct":
-        tpp.pay_direct(direct_of(single, bank.bic), **named)
+        tpp.pay_direct(single, bic=bank.bic, **named)
     else:
         consent.pay_bulk(bulk_of(single, IBANS[bank.version]), **named)
 

@@ -129,7 +129,7 @@ def test_a_token_that_the_hub_rejects_is_refreshed_once_by_50_threads(
         assert len(set(found)) == 1
         assert [fate for path, fate in network.seen if path == "/tpp/token"] == ["lose", "pass"][1 - lost :]
         assert consent.tokens.refresh_token != before.refresh_token
-        assert network.count("/tpp/accounts") > THREADS, "the hub refused the old token"
+        assert network.count("/tpp/unified/accounts") > THREADS, "the hub refused the old token"
 
 
 def test_every_fault_that_requires_a_clock_advance_has_a_test() -> None:
@@ -144,7 +144,7 @@ def test_waiting_for_a_payment_that_is_rejected_later_returns_the_rejection(
         waits = []
         for bank in stack["fault_banks"]:
             consent = consent_of(tpp, stack, bank, REJECTS)
-            paid = consent.pay(order(stack, consent.version))
+            paid = consent.pay(order(stack, bank["api_version"]))
             confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
             assert not sdk.is_final(consent.payment_status(paid.payment_id))
             waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=PATIENCE_SECONDS))
@@ -179,7 +179,7 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
     """Check that each of several calls reports that the PSU must authorize again."""
     calls = (
         lambda: list(consent.accounts()),
-        lambda: consent.pay(order(stack, consent.version)),
+        lambda: consent.pay(order(stack, 2)),
         consent.refresh,
         lambda: list(consent.accounts(prefer_async=True)),
     )

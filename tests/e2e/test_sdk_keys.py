@@ -17,7 +17,7 @@ from causeway import tpp as sdk
 from causeway.errors import ApiError
 from chalicelib import bootstrap
 from infra.psu_browser import confirm_payment
-from tests.e2e.sdk_users import FAST, account_id, browser, order, pushed_consent
+from tests.e2e.sdk_users import FAST, browser, order, pushed_consent
 from tests.kit.documents import blocks
 from tests.kit.time import PATIENCE_SECONDS
 
@@ -65,13 +65,13 @@ def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.Pr
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
     first, *_ = consent.accounts()
-    assert consent.balances(account_id(first))
-    paid = consent.pay(order(stack, consent.version))
+    assert consent.balances(first)
+    paid = consent.pay(order(stack, consent.native.version()))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
     assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
     before = consent.tokens.access_token
     assert consent.refresh().access_token != before
-    assert account_id(next(consent.accounts())) == account_id(first)
+    assert next(consent.accounts()) == first
     return paid.payment_id
 
 
@@ -174,7 +174,7 @@ def test_a_request_with_a_lost_response_is_retried_with_a_new_assertion_and_proo
         consent = tpp.consent(
             replace(fresh, expires_at=fresh.expires_at - timedelta(hours=2)), on_refresh=stored.append
         )
-        network.lost = ["/tpp/token", "/tpp/accounts", "/tpp/payment_initiation"]
+        network.lost = ["/tpp/token", "/tpp/unified/accounts", "/tpp/unified/payments"]
         paid = act(consent, stack)
 
         assert network.lost == []

@@ -61,7 +61,7 @@ def test_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any], po
         with sdk.Tpp(stack["base_url"], client_id=poller.client.client_id, client_secret=poller.secret) as tpp:
             consents = [consent_of(tpp, stack, bank) for bank in stack["banks"]]
             for consent in consents:
-                paid = consent.pay(order(stack, consent.version))
+                paid = consent.pay(order(stack, consent.native.version()))
                 confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
                 assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
                 consent.revoke()

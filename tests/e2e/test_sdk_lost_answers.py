@@ -13,16 +13,16 @@ from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
 from tests.e2e.parties import PayingBank
-from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, direct_of, events_of, order, payer_at
+from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, events_of, order, payer_at
 from tests.kit.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 from tests.kit.time import PATIENCE_SECONDS, limit_under_test, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 SCOPES: dict[int, Any] = {1: ["payment.init"], 2: ["payments.single"]}
 INITIATIONS = {
-    "single": "/tpp/payment_initiation",
-    "bulk": "/tpp/bulk_payment_initiation",
-    "direct": "/tpp/direct_payment_initiation",
+    "single": "/tpp/unified/payments",
+    "bulk": "/tpp/unified/bulk_payments",
+    "direct": "/tpp/unified/direct_payments",
 }
 
 FEW: tuple[Fate, ...] = ("lose", "gateway", "twice")
@@ -176,7 +176,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, paying: PayingBank, kind: str) -> An
         return consent.pay(single)
     if kind == "bulk":
         return consent.pay_bulk(bulk_of(single, IBANS[paying.version]))
-    return tpp.pay_direct(direct_of(single, paying.bic))
+    return tpp.pay_direct(single, bic=paying.bic)
 
 
 def test_a_payment_with_a_late_response_reaches_the_bank_once(
