@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from causeway.bank import (
     Account,
     AccountReferenceV2,
     AccountV1,
+    BalanceAmountV2,
+    BalanceV1,
+    BalanceV2,
     Bank,
     Call,
     InsufficientFunds,
@@ -20,6 +24,9 @@ from causeway.bank import (
     Order,
     Payment,
     Refused,
+    TransactionAmountV2,
+    TransactionsV2,
+    TransactionV2,
 )
 
 if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not all(map(os.environ.get, ("VERSION", "API_KEY", "HUB"))):
@@ -40,11 +47,16 @@ ACCOUNTS: dict[int, Account] = {
     1: AccountV1(id="1", name="Current account", iban=IBAN, currency=CURRENCY),
     2: AccountReferenceV2(resource_id="1", name="Current account", iban=IBAN, currency=CURRENCY),
 }
+TODAY = datetime.now(UTC).date()
 BOOKED = [
     ListedPaymentV1(
-        id=f"B{day}", reference="Books", description="Books", date_created=f"2026-11-0{day}", amount=Decimal("-8.50")
+        id=f"B{5 - days}",
+        reference="Books",
+        description="Books",
+        date_created=str(TODAY - timedelta(days=days)),
+        amount=Decimal("-8.50"),
     )
-    for day in range(5, 0, -1)  # the newest first
+    for days in range(5)  # the newest first
 ]
 balance = Decimal(1000)
 
@@ -61,10 +73,30 @@ async def list_accounts(call: Call) -> list[Account]:
     return [ACCOUNTS[bank.version]]
 
 
+@bank.balances
+async def read_balance(call: Call, account: Account) -> list[BalanceV1] | list[BalanceV2]:
+    """The balances of an account."""
+    if isinstance(account, AccountV1):
+        return [BalanceV1(id=account.id, name=account.name, balance=balance, currency=CURRENCY)]
+    return [BalanceV2(balance_amount=BalanceAmountV2(amount=balance, currency=CURRENCY), balance_type="interimBooked")]
+
+
 @bank.payments
 async def list_payments(call: Call, account: AccountV1) -> list[ListedPaymentV1]:
     """The payments of an account in version 1. They are sent in pages."""
     return BOOKED
+
+
+@bank.transactions
+async def list_transactions(call: Call, account: AccountReferenceV2) -> TransactionsV2:
+    """The transactions of an account in version 2. They are filtered, and sent in pages."""
+    return TransactionsV2(booked=[in_version_2(row) for row in BOOKED])
+
+
+def in_version_2(row: ListedPaymentV1) -> TransactionV2:
+    """A payment of the list as a transaction of version 2."""
+    amount = TransactionAmountV2(amount=row.amount, currency=CURRENCY, booking_date=row.date_created)
+    return TransactionV2(transaction_id=row.id, transaction_amount=amount)
 
 
 @bank.pay

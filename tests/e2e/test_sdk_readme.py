@@ -2,22 +2,32 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.foundation.crypto import signatures
+from chalicelib.openbanking.records.bank_record import NewBank
 from infra.psu_browser import approve_consent, confirm_payment
+from tests.e2e.parties import send
 from tests.e2e.sdk_users import browser
-from tests.kit.documents import blocks
+from tests.kit.documents import ROOT, blocks
+from tests.kit.http import free_port
 from tests.kit.processes import SDK_SOURCE, check_types
-from tests.kit.time import PATIENCE_SECONDS
+from tests.kit.time import PATIENCE_SECONDS, wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
-README = Path(__file__).parents[2] / "sdk" / "README.md"
+README = ROOT / "sdk" / "README.md"
 EXAMPLES = blocks(README.read_text("utf-8"), "python")
 PROGRAM = EXAMPLES[0]
 LINES = 25
@@ -27,8 +37,85 @@ def test_the_example_tpp_has_at_most_25_lines() -> None:
     assert len(PROGRAM.strip().splitlines()) <= LINES
 
 
-def test_the_example_tpp_obtains_a_consent_reads_accounts_and_pays(
-    stack: dict[str, Any], operator: bootstrap.Hub, tmp_path: Path
+@dataclass(frozen=True)
+class Psu:
+    """A customer of a bank. ``approve`` and ``confirm`` return the address to which the bank redirects the browser."""
+
+    bic: str
+    approve: Callable[[str], str]
+    confirm: Callable[[str], str]
+
+
+def demonstration_psu(stack: dict[str, Any], bic: str, customer: str = "") -> Psu:
+    return Psu(
+        bic,
+        lambda url: approve_consent(browser(stack, "/authorize/callback"), url, customer),
+        lambda url: confirm_payment(browser(stack, "/payments/callback"), url, customer),
+    )
+
+
+@contextmanager
+def guide_bank(operator: bootstrap.Hub, hub: str, version: int, folder: Path) -> Iterator[Psu]:
+    """Start the bank of the guide, and register it at the hub."""
+    pem, port = signatures.generate_private_pem(), free_port()
+    (folder / ".local").mkdir()
+    (folder / ".local" / "bank.pem").write_text(pem, "utf-8")
+    bank, api_key = operator.openbanking.banks.add(
+        NewBank(
+            bic=f"TESTDE{uuid.uuid4().hex[:5].upper()}",
+            name="Example Bank",
+            country="DE",
+            api_version=version,
+            domain=f"http://127.0.0.1:{port}",
+            authorization_url=f"http://127.0.0.1:{port}/consent",
+            public_keys=[signatures.public_pem(signatures.load_private_key(pem).public_key())],
+        )
+    )
+    environ = {**os.environ, "VERSION": str(version), "API_KEY": api_key, "HUB": hub, "PYTHONPATH": str(SDK_SOURCE)}
+    command = [sys.executable, str(ROOT / "docs" / "guides" / "bank.py"), str(port)]
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, cwd=folder, env=environ, stdout=log) as running:
+        try:
+            wait_for(lambda: running.poll() is None and is_reachable(port), "the bank does not start")
+            yield Psu(bank.bic, decide, decide)
+        finally:
+            running.terminate()
+
+
+def is_reachable(port: int) -> bool:
+    with socket.socket() as found:
+        return found.connect_ex(("127.0.0.1", port)) == 0
+
+
+def decide(url: str) -> str:
+    """Approve on a page of the guide's bank. Return the address to which the bank redirects the browser."""
+    form = re.search('action="([^"]+)"', send("GET", url).text)
+    assert form is not None
+    answer = send("POST", urljoin(url, form[1]), data={"decision": "yes"}, allow_redirects=False)
+    return answer.headers["Location"]
+
+
+@pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
+def version(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.fixture(params=["demonstration bank", "fault bank", "guide bank"])
+def psu(
+    request: pytest.FixtureRequest, stack: dict[str, Any], operator: bootstrap.Hub, version: int, tmp_path: Path
+) -> Iterator[Psu]:
+    """Return a customer of a bank of either version."""
+    if request.param == "guide bank":
+        with guide_bank(operator, stack["base_url"], version, tmp_path) as found:
+            yield found
+        return
+    banks, customer = ("banks", "") if request.param == "demonstration bank" else ("fault_banks", "revokes-after-a-day")
+    (bic,) = [bank["bic"] for bank in stack[banks] if bank["api_version"] == version]
+    yield demonstration_psu(stack, bic, customer)
+
+
+def test_the_example_tpp_reads_and_pays_at_every_bank(
+    stack: dict[str, Any], operator: bootstrap.Hub, psu: Psu, tmp_path: Path
 ) -> None:
     made = operator.openbanking.clients.create(owner="readme@example.com", title="README", secret=True)
     program = tmp_path / "tpp.py"
@@ -39,6 +126,7 @@ def test_the_example_tpp_obtains_a_consent_reads_accounts_and_pays(
         "HUB": stack["base_url"],
         "CLIENT_ID": made.client.client_id,
         "CLIENT_SECRET": str(made.secret),
+        "BIC": psu.bic,
     }
     command = [sys.executable, "-u", str(program)]
     with subprocess.Popen(
@@ -49,17 +137,19 @@ def test_the_example_tpp_obtains_a_consent_reads_accounts_and_pays(
         assert running.stderr is not None
         asked = running.stdout.readline().removeprefix("Consent at ").strip()
         assert asked, running.stderr.read()
-        callback = approve_consent(browser(stack, "/authorize/callback"), asked)
-        running.stdin.write(callback + "\n")
+        running.stdin.write(psu.approve(asked) + "\n")
         running.stdin.flush()
         told = []
         while line := running.stdout.readline():
             told.append(line.strip())
             if found := re.match(r"Confirm at (\S+)", line):
-                confirm_payment(browser(stack, "/payments/callback"), found[1])
+                psu.confirm(found[1])
         assert running.wait(PATIENCE_SECONDS) == 0, running.stderr.read()
 
-    assert any("DE61100999000004711001 EUR Girokonto" in line for line in told)
+    account, *transactions = told[:-2]
+    assert re.fullmatch(r"(You came back to: )?[A-Z]{2}\d\d[A-Z0-9]+ .+( -?\d+(\.\d+)?)+ [A-Z]{3}", account)
+    assert transactions
+    assert all(re.match(r"[\d-]{10} (debit|credit) \d", each) for each in transactions)
     assert told[-1] == "Paid"
 
 
@@ -76,9 +166,9 @@ def test_a_readme_example_passes_strict_type_checks(example: str, tmp_path: Path
 
 SAME_NAMES = "consent = given_consent\norder = given_order\ntpp = given_tpp\n"
 GIVEN = """
-from causeway.tpp import Consent, SinglePaymentV2, Tpp
+from causeway.tpp import Consent, Payment, Tpp
 
 tpp: Tpp
 consent: Consent
-order: SinglePaymentV2
+order: Payment
 """
