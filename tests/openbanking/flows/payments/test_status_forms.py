@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pytest
@@ -246,10 +245,10 @@ def test_a_status_of_version_1_is_never_deferred(causeway: Causeway) -> None:
     ("query", "status", "code"),
     [
         ("", 400, "PARAMETER_NOT_CONSISTENT"),
-        (f"payment_id=P-1&request_id={uuid.uuid4()}", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("payment_id=P-1&request_id=fdfd4e95-a65f-44f4-8807-2ce2f6b89e89", 400, "PARAMETER_NOT_CONSISTENT"),
         ("payment_id=P-1&native=1", 400, "PARAMETER_NOT_CONSISTENT"),
         ("payment_id=P-2", 404, "RESOURCE_UNKNOWN"),
-        (f"request_id={uuid.uuid4()}", 404, "RESOURCE_UNKNOWN"),
+        ("request_id=fdfd4e95-a65f-44f4-8807-2ce2f6b89e89", 404, "RESOURCE_UNKNOWN"),
     ],
 )
 @VERSIONS
