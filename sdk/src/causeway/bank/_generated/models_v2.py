@@ -146,9 +146,11 @@ class BankConsentV2(Record):
     scopes: tuple[Scope, ...] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: datetime.datetime | None
-    """The end of the consent and of all its tokens, unless it ended before; null if it is unknown."""
+    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if
+    the consent is unknown.
+    """
     ended_at: datetime.datetime | None
-    """When the consent was revoked; null if it was not."""
+    """The time at which the consent was revoked; null if it was not revoked."""
     ended_by: Literal["tpp", "bank", "operator", "service"] | None
     """The party that revoked the consent, `service` after the misuse of a code or refresh token; null if the
     consent was not revoked.
@@ -203,9 +205,7 @@ class ConsentStatesAnswerV2(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsentsStatusV2(Record):
-    """The request of `/bank/v2/consents/status`: the consents, at most 100, whose states the bank wants to
-    know.
-    """
+    """The request of `/bank/v2/consents/status`: a query for the status of at most 100 consents."""
 
     NAMES: ClassVar[Mapping[str, str]] = {"access_tokens": "accessTokens", "consent_ids": "consentIds"}
 
@@ -499,9 +499,9 @@ class SaveConsentAnswerV2(Record):
     or fragment.
     """
     access_token: str = field(repr=False)
-    """The token of this consent, which webhooks carry in X-Auth-Token."""
+    """The token of the consent, which webhooks send in X-Auth-Token."""
     valid_until: datetime.datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

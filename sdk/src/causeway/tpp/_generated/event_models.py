@@ -32,7 +32,7 @@ class ConsentAuthorised(Record):
     consent_type: ConsentType
     """Whether the consent is reusable; `one_time` is allowed with payment scopes only."""
     valid_until: datetime.datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class ConsentEnding(Record):
     bic: str
     """The bank's BIC; a BIC of 8 characters denotes the head office."""
     valid_until: datetime.datetime
-    """The end of the consent."""
+    """The time at which the consent expires."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,10 @@ class ConsentRevoked(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryTest(Record):
-    """Sent on request, to test an Events URL."""
+    """An event that is sent on request, to test an Events URL."""
 
     message: str
-    """A message."""
+    """The text of the test message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -356,7 +356,7 @@ class ConsentAnswer(Record):
     account_numbers: tuple[str, ...]
     """The approved accounts' local numbers; may be empty."""
     valid_until: datetime.datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,12 +380,12 @@ class ConsentEntry(Record):
     empty.
     """
     created_at: datetime.datetime
-    """When the PSU gave the consent."""
+    """The time at which the PSU gave the consent."""
     valid_until: datetime.datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
     last_used_on: datetime.date | None
-    """The day (UTC) on which the client last got a token, valid for an hour, or paid once; null if none is
-    known. A date, YYYY-MM-DD.
+    """The UTC day on which the client last received an access token, which is valid for an hour, or paid with
+    a one-time consent; null if no such day is known. A date, YYYY-MM-DD.
     """
 
 
@@ -504,7 +504,7 @@ class EventEntry(Record):
     type: EventType
     """The event type."""
     created_at: datetime.datetime
-    """When the event was recorded."""
+    """The time at which the event was recorded."""
     body: str
     """A JSON object with `type`, `timestamp` and `data`, as text."""
 
@@ -649,7 +649,7 @@ class NativeStatusEntry(Record):
     payment_status: PaymentStatusV1
     """The payment's status. `0`: Unknown; `1`: Pending; `2`: Failed; `3`: Cancelled; `4`: Confirmed."""
     at: datetime.datetime
-    """When the bank reported the status."""
+    """The time at which the bank reported the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1002,7 +1002,7 @@ class TokenAnswer(Record):
     consent_id: str
     """The consent's identifier."""
     valid_until: datetime.datetime
-    """The end of the consent and of all its tokens."""
+    """The time at which the consent and all its tokens expire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1062,7 +1062,9 @@ class TokenRequest(Record):
     128 characters.
     """
     scope: str | None = None
-    """Accepted but ignored: tokens have the scopes of their consent; at most 1024 characters."""
+    """A parameter that is accepted but ignored: tokens have the scopes of their consent; at most 1024
+    characters.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
