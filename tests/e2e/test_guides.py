@@ -62,11 +62,7 @@ def _programs(text: str) -> set[str]:
 def test_every_command_of_a_guide_prints_the_documented_output(
     stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:
-    played = steps(GUIDES[name])
-    ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: str(free_port()) for port in ports_of(GUIDES[name])}
-    (tmp_path / "docs" / "guides").mkdir(parents=True)
-    for file in FOLDER.glob("*.[py]*"):
-        (tmp_path / "docs" / "guides" / file.name).write_text(with_addresses(file.read_text("utf-8"), ports), "utf-8")
+    played, ports = steps(GUIDES[name]), _prepare(stack, tmp_path, name)
     back = {now: shown for shown, now in ports.items()}
     reading = Reading()
     for step in played:
@@ -77,6 +73,29 @@ def test_every_command_of_a_guide_prints_the_documented_output(
             pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)
     modes = {file.name: file.stat().st_mode & 0o077 for each in SECRETS for file in tmp_path.glob(f".local/{each}")}
     assert modes == dict.fromkeys(modes, 0), "a file with secrets can be read by others"
+
+
+def _prepare(stack: dict[str, Any], folder: Path, name: str) -> dict[str, str]:
+    """Copy the programs of the guides to the folder. Return the port that replaces each port of a guide."""
+    ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: str(free_port()) for port in ports_of(GUIDES[name])}
+    (folder / "docs" / "guides").mkdir(parents=True)
+    for file in FOLDER.glob("*.[py]*"):
+        (folder / "docs" / "guides" / file.name).write_text(with_addresses(file.read_text("utf-8"), ports), "utf-8")
+    return ports
+
+
+@pytest.mark.needs("curl")
+def test_the_programs_of_the_guide_for_tpps_run_at_a_bank_of_the_other_version(
+    stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path
+) -> None:
+    played, ports = steps(GUIDES["tpp"].replace("DEMODEF1", "DEMOGB21")), _prepare(stack, tmp_path, "tpp")
+    last = max(place for place, step in enumerate(played) if step.language == "python")
+
+    printed = [sessions[step.language].run(with_addresses(step.commands, ports)) for step in played[: last + 1]]
+
+    assert {code for _, code in printed} == {0}
+    assert "executed True" in printed[last - 1][0]
+    assert printed[last][0].startswith("401 AUTHENTICATION_REQUIRED")
 
 
 @pytest.mark.needs("curl")
