@@ -18,17 +18,17 @@ CEILINGS = {
     "dataclasses of collaborators only": 4,
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
-    "lines of openbanking/container.py": 102,
-    "statements of chalicelib": 30_865,
-    "statements of infra": 15_741,
+    "lines of openbanking/container.py": 104,
+    "statements of chalicelib": 32_260,
+    "statements of infra": 16_210,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The maximum value of each metric of the source. A change that lowers a metric must also lower its maximum value."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 37,
-    "relayed read: switches of file": 90,
-    "relayed read: functions": 150,
+    "relayed read: files": 39,
+    "relayed read: switches of file": 98,
+    "relayed read: functions": 161,
     "card authorization: files": 48,
     "card authorization: switches of file": 238,
     "card authorization: functions": 259,

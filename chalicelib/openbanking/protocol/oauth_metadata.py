@@ -7,7 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.openbanking.protocol.fields import WebAddress
-from chalicelib.openbanking.protocol.own_answers import AnyScopeName
+from chalicelib.openbanking.protocol.listed_names import AnyScopeName
 
 
 class ServerMetadata(TypedDict):

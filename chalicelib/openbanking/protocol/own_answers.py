@@ -14,6 +14,7 @@ from pydantic import Field, WithJsonSchema
 
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp, Uuid, WebAddress
+from chalicelib.openbanking.protocol.listed_names import SchemeName, ScopeName, UnifiedScopeName
 from chalicelib.openbanking.protocol.oauth_security import TokenType
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
@@ -28,25 +29,10 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     EndedBy,
     EventType,
 )
-from chalicelib.openbanking.protocol.unified_scopes import UNIFIED_SCOPES
-from chalicelib.openbanking.protocol.versions import VERSIONS, scope_names
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 Count = Annotated[int, Field(ge=0)]
 HttpStatus = Annotated[int, Field(ge=200, le=599)]
-ScopeName = Annotated[
-    str, Field(json_schema_extra={"enum": [name for version in VERSIONS.values() for name in version.scopes]})
-]
-UnifiedScopeName = Annotated[str, Field(json_schema_extra={"enum": list(UNIFIED_SCOPES)})]
-AnyScopeName = Annotated[str, Field(json_schema_extra={"enum": [*scope_names()]})]
-
-SchemeName = Annotated[
-    str,
-    Field(
-        json_schema_extra={
-            "enum": list(dict.fromkeys(name for version in VERSIONS.values() for name in version.schemes))
-        }
-    ),
-]
 
 
 # -- To TPPs
@@ -66,16 +52,12 @@ class AuthorizeAnswer(TypedDict):
 
 
 class TokenAnswer(TypedDict):
-    """An access token and a refresh token; `token_type` is `DPoP` if the tokens are bound to the key of the request's
-    DPoP proof.
-    """
+    """An access token and a refresh token; `token_type` is `DPoP` if they are bound to a DPoP key."""
 
     access_token: AN[512]
     """The access token; send it with the authorization scheme in ``token_type``. Example: ``ACCESS_TOKEN``."""
     token_type: TokenType
-    """The authorization scheme of the access token; ``DPoP`` if the token is bound to a DPoP key. Example:
-    ``"Bearer"``.
-    """
+    """The authorization scheme of the access token; ``DPoP`` if bound to a DPoP key. Example: ``"Bearer"``."""
     expires_in: Count
     """The lifetime of the access token in seconds. Example: ``3600``."""
     refresh_token: AN[512]
@@ -104,9 +86,7 @@ class PushedAnswer(TypedDict):
 
 
 class IntrospectionAnswer(TypedDict):
-    """The state of a token (RFC 7662); for a token that is invalid or belongs to another client, only `active` is
-    returned.
-    """
+    """The state of a token (RFC 7662); an invalid token, or that of another client, has `active` only."""
 
     active: bool
     """Whether the token is valid now."""
@@ -121,8 +101,7 @@ class IntrospectionAnswer(TypedDict):
     """The issuer of the token. Example: ``"http://127.0.0.1:8000"``."""
     consent_id: NotRequired[str]
     cnf: NotRequired[Mapping[str, str]]
-    """The key to which the access token is bound: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705); absent if the token is
-    not bound to a key.
+    """The key to which the access token is bound, if any: ``jkt`` (RFC 9449) or ``x5t#S256`` (RFC 8705).
     Example: ``{"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}``.
     """
 
@@ -347,8 +326,8 @@ class AcceptedRequest(TypedDict):
     status: HttpStatus | None
     """The HTTP status of the outcome; null until the call has finished. Example: ``200``."""
     body: Mapping[str, Any] | None
-    """The response body, including that of an error; null until the call has finished. Example: ``{"funds_available":
-    true}``.
+    """The response body, also of an error; null until the call has finished.
+    Example: ``{"funds_available": true}``.
     """
 
 
@@ -394,9 +373,7 @@ class BankConsent(TypedDict):
     scopes: list[ScopeName] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: Timestamp | None
-    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if the
-    consent is unknown.
-    """
+    """The time at which the consent and all its tokens expire; null if the consent is unknown."""
     ended_at: Timestamp | None
     """The time at which the consent was revoked; null if it was not revoked. Example: ``"2026-11-25T16:02:11+00:00"``.
     """

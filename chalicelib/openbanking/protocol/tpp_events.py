@@ -10,7 +10,8 @@ from typing import NotRequired, TypedDict
 
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.fields import AN, Timestamp
-from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber, UnifiedScopeName
+from chalicelib.openbanking.protocol.listed_names import ScopeName, UnifiedScopeName
+from chalicelib.openbanking.protocol.own_answers import StatusNumber
 from chalicelib.openbanking.protocol.payment_statuses import UnifiedStatus
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 

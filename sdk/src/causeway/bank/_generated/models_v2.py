@@ -146,9 +146,7 @@ class BankConsentV2(Record):
     scopes: tuple[Scope, ...] | None
     """The approved scopes; null if the consent is unknown."""
     valid_until: datetime.datetime | None
-    """The time at which the consent and all its tokens expire, unless the consent is revoked earlier; null if
-    the consent is unknown.
-    """
+    """The time at which the consent and all its tokens expire; null if the consent is unknown."""
     ended_at: datetime.datetime | None
     """The time at which the consent was revoked; null if it was not revoked."""
     ended_by: Literal["tpp", "bank", "operator", "service"] | None

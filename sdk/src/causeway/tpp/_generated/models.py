@@ -50,7 +50,7 @@ class AcceptedRequest(Record):
     status: int | None
     """The HTTP status of the outcome; null until the call has finished."""
     body: Mapping[str, Any] | None
-    """The response body, including that of an error; null until the call has finished."""
+    """The response body, also of an error; null until the call has finished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -584,9 +584,7 @@ class Initiation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntrospectionAnswer(Record):
-    """The state of a token (RFC 7662); for a token that is invalid or belongs to another client, only
-    `active` is returned.
-    """
+    """The state of a token (RFC 7662); an invalid token, or that of another client, has `active` only."""
 
     active: bool
     """Whether the token is valid now."""
@@ -603,9 +601,7 @@ class IntrospectionAnswer(Record):
     consent_id: str | None = None
     """The consent's identifier."""
     cnf: Mapping[str, Any] | None = None
-    """The key to which the access token is bound: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705); absent if the
-    token is not bound to a key.
-    """
+    """The key to which the access token is bound, if any: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -981,14 +977,12 @@ class StatusEntry(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAnswer(Record):
-    """An access token and a refresh token; `token_type` is `DPoP` if the tokens are bound to the key of the
-    request's DPoP proof.
-    """
+    """An access token and a refresh token; `token_type` is `DPoP` if they are bound to a DPoP key."""
 
     access_token: str = field(repr=False)
     """The access token; send it with the authorization scheme in `token_type`."""
     token_type: Literal["Bearer", "DPoP"]
-    """The authorization scheme of the access token; `DPoP` if the token is bound to a DPoP key."""
+    """The authorization scheme of the access token; `DPoP` if bound to a DPoP key."""
     expires_in: int
     """The lifetime of the access token in seconds."""
     refresh_token: str = field(repr=False)
