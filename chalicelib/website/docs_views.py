@@ -20,7 +20,8 @@ _ADDRESS = "{{docs}}"
 _MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
 _CACHE = {"Cache-Control": "public, max-age=300"}
 _TRY_OUT: Mapping[str, str] = {
-    "reference/tpp-api(/authorization)?": "authorization",
+    "reference/tpp-api(/unified-(api|payments))?": "unified",
+    "reference/tpp-api/authorization": "authorization",
     "reference/tpp-api/account": "account",
     "reference/tpp-api/payments": "payments",
     "reference/card-actions(/.+)?": "cards",

@@ -40,17 +40,16 @@ def load_document(name: str, address: str) -> OpenApiDocument:
 
 @dataclass(frozen=True, slots=True)
 class SpecificationScreen:
-    """An API specification screen: the last segment of its URL, its title, its document, and the displayed tag.
+    """An API specification screen: the last segment of its URL, its title, its document, and the displayed tags.
 
-    Without a ``tag``, the screen displays the whole document, action by action. ``lead`` describes the calls in one
-    sentence. ``sandbox_note`` is a hint for stages with demonstration banks and programmes, with a link to the relevant
-    documentation page.
+    Without ``tags``, it shows the whole document, action by action. ``lead`` describes the calls in one sentence.
+    ``sandbox_note`` is a hint for stages with demonstration banks and programmes, with the relevant documentation page.
     """
 
     name: str
     title: str
     document: str
-    tag: str | None
+    tags: Sequence[str]
     lead: str
     sandbox_note: str = ""
     sandbox_page: str = ""
@@ -65,25 +64,30 @@ _ACTIONS = (
     "Issue and manage cards. Every action is a POST to one address; a repeated request_reference_id repeats the answer."
 )
 _CREDENTIAL = "On a local stack, make run prints the credential of a demonstration programme."
+_UNIFIED = (
+    "Accounts and payments of a PSU (the person at the bank), in one form at every bank; "
+    "Account and Payments have the native calls."
+)
 SCREENS: Sequence[SpecificationScreen] = (
+    SpecificationScreen("unified", "Unified", "tpp", ("Unified API", "Unified payments"), _UNIFIED),
     SpecificationScreen(
         "authorization",
         "Authorization",
         "tpp",
-        "Authorization",
+        ("Authorization",),
         f"Ask {_PSU} for a consent, get its tokens, and end it.",
     ),
     SpecificationScreen(
-        "account", "Account", "tpp", "Account", f"Read the accounts, balances, payments and transactions of {_PSU}."
+        "account", "Account", "tpp", ("Account",), f"Read the accounts, balances, payments and transactions of {_PSU}."
     ),
     SpecificationScreen(
         "payments",
         "Payments",
         "tpp",
-        "Payments",
+        ("Payments",),
         f"Initiate payments, which {_PSU} confirms at their confirmation_url, and ask for their status.",
         _REFERENCES,
         "/docs/sandbox#test-references",
     ),
-    SpecificationScreen("cards", "Cards", "cards", None, _ACTIONS, _CREDENTIAL, "/docs/sandbox"),
+    SpecificationScreen("cards", "Cards", "cards", (), _ACTIONS, _CREDENTIAL, "/docs/sandbox"),
 )

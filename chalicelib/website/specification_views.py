@@ -24,6 +24,11 @@ _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every
 _BREAKS = re.compile(r"(?<=.)(?=/)|(?<=_)|(?<=[a-z])(?=[A-Z])")
 _TPP_REFERENCE, _CARD_REFERENCE = "reference/tpp-api", "reference/card-actions"
 _GROUPS: Mapping[str, Sequence[str]] = {
+    "Every bank": (
+        *("unified_accounts", "unified_account", "unified_balances", "unified_transactions"),
+        *("unified_payments", "unified_bulk_payments", "unified_direct_payments", "unified_payment_status"),
+        "unified_funds_confirmations",
+    ),
     "Consent and tokens": (
         *("authorize", "oauth_par", "oauth_authorize", "token", "oauth_introspect", "token_revoke"),
         *("consent", "consents"),
@@ -74,7 +79,7 @@ class OperationGroup:
 def show_specification(visit: Visit) -> Response:
     """``GET /specifications/{screen}``: show the screen. ``state`` identifies the journey of the access token.
 
-    With ``show=balance``, the account screen lists the accounts and immediately shows the balance of the first account.
+    With ``show=balance``, the unified screen lists the accounts and immediately shows the balances of the first one.
     """
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
@@ -97,7 +102,7 @@ def show_specification(visit: Visit) -> Response:
         first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
         access_token=_access_token(visit, journey) if journey else "",
-        shows_balance=journey is not None and found.name == "account" and visit.field("show") == "balance",
+        shows_balance=journey is not None and found.name == "unified" and visit.field("show") == "balance",
     )
 
 
@@ -105,18 +110,18 @@ def show_specification(visit: Visit) -> Response:
 def _operation_groups(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> Sequence[OperationGroup]:
     """A screen's operations in groups."""
     document = jsontext.loads(load_document(shown.document, public_url).text)
-    return _action_groups(document, is_sandbox) if shown.tag is None else list(_tpp_groups(document, shown.tag))
+    return list(_tpp_groups(document, shown.tags)) if shown.tags else _action_groups(document, is_sandbox)
 
 
-def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
-    """The operations of the TPP API that have a tag, in groups."""
+def _tpp_groups(document: dict[str, Any], tags: Sequence[str]) -> Iterator[OperationGroup]:
+    """The operations with one of the tags, in groups."""
     found = {
         operation["operationId"]: DocumentedOperation(
             operation["operationId"], method.upper(), path, operation["summary"], _reference(f"{method} {path}")
         )
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in _METHODS and tag in operation["tags"]
+        if method in _METHODS and not set(tags).isdisjoint(operation["tags"])
     }
     for title, names in _GROUPS.items():
         if operations := [found[name] for name in names if name in found]:

@@ -9,9 +9,11 @@ from chalice.app import Response
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS
 from chalicelib.statistics.client_activity import Activity, ClientCall
 from chalicelib.website.authorization.drafts import create_draft
 from chalicelib.website.clients.activity_chart import KIND_NAMES
@@ -25,6 +27,7 @@ CALLS = 5
 RECEIVERS = 3
 """The number of newest clients with an Events URL for which the page shows undeliverable events."""
 STEPS = 3
+_PAYMENT_ROUTES = frozenset(call.path for call in (*PAYMENTS, *UNIFIED_PAYMENTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +107,15 @@ def _next_steps(
             "code-bracket",
             "Make a call",
             "Accounts, balances, payments: try every call right here.",
-            "/specifications/account",
+            "/specifications/unified",
             "Try the API",
         )
-    if not any(call.route.startswith("/tpp/payment") for _, call in calls):
+    if not any(call.route in _PAYMENT_ROUTES for _, call in calls):
         yield NextStep(
             "banknotes",
             "Make a payment",
             "Initiate one, and have the person confirm it at the bank.",
-            "/specifications/payments",
+            "/specifications/unified#unified_payments",
             "Try a payment",
         )
     if clients and all(client.events_mode == "none" for client in clients):

@@ -41,13 +41,12 @@ def _journey(window: Window) -> Iterator[str]:
     yield "tokens"
     window.follow("Use in API screens")
     yield "specification"
-    assert explorer.executed(window.page, "accounts").status == "200"
+    assert explorer.executed(window.page, "unified_accounts").status == "200"
     yield "specification-answer"
     window.page.get_by_role("button", name="Balance of ").first.click()
     explorer.answered(window.page)
     yield "specification-balance"
-    explorer.go_to_screen(window, "Payments")
-    payment = explorer.executed(window.page, "payment_initiation")
+    payment = explorer.executed(window.page, "unified_payments")
     assert payment.status == "200"
     yield "specification-payment"
     query = {"bic": window.bank(1)["bic"], "payment_id": payment.body["payment_id"]}

@@ -93,10 +93,13 @@ def lock_credential(window: Window) -> None:
     window.page.locator("#credentials-state", has_text="Locked.").wait_for()
 
 
-def authorized(window: Window, version: int) -> None:
+def authorized(window: Window, version: int, *, native: bool = False) -> None:
+    """Register a user, request a token for all unified or native scopes, and open the Unified screen with the token."""
     user.register(window)
     user.create_client(window)
     user.choose_bank(window, version)
+    if native:
+        window.follow(f"Scopes of version {version}")
     for box in window.page.locator("[name=scope]").all():
         box.check()
     user.run_request(window)

@@ -119,7 +119,7 @@ def test_selecting_a_version_2_example_fills_the_version_2_form(window: Window) 
 def test_headers_of_an_explorer_call_can_be_edited(window: Window) -> None:
     page = window.page
     authorized(window, 2)
-    opened(page, "accounts").get_by_text("more headers").click()
+    opened(page, "unified_accounts").get_by_text("more headers").click()
     page.get_by_label("PSU-IP-Address").fill("203.0.113.7")
 
     assert 'psu=Psu(ip_address="203.0.113.7")' in sample(page, "Python")
@@ -205,7 +205,7 @@ def test_an_unknown_operation_address_shows_the_first_operation(window: Window, 
 def test_a_response_shows_status_times_headers_and_foldable_json(window: Window) -> None:
     page = window.page
     authorized(window, 2)
-    done = executed(page, "accounts")
+    done = executed(page, "unified_accounts")
 
     assert re.fullmatch(r"200 OK in \d+ ms \(hub \d+ ms, bank \d+ ms\), \d+ bytes", " ".join(done.summary.split()))
     page.locator(".x-answer").get_by_text("Headers (").click()
@@ -214,14 +214,23 @@ def test_a_response_shows_status_times_headers_and_foldable_json(window: Window)
     assert account.get_by_text('"iban"').is_visible()
     account.locator("summary").first.click()
     assert not account.get_by_text('"iban"').is_visible()
-    assert account.locator(".json-folded").first.inner_text() == "6"
+    assert account.locator(".json-folded").first.inner_text() == "8"
 
 
-def test_a_payment_is_followed_to_its_final_status_without_copying_ids(window: Window) -> None:
+@pytest.mark.parametrize(
+    ("title", "order", "status", "member"),
+    [
+        ("Unified", "unified_payments", "unified_payment_status", "native_status"),
+        ("Payments", "payment_initiation", "payment_status", "transaction_status"),
+    ],
+)
+def test_a_payment_is_followed_to_its_final_status_without_copying_ids(
+    window: Window, title: str, order: str, status: str, member: str
+) -> None:
     page = window.page
     authorized(window, 2)
-    go_to_screen(window, "Payments")
-    paid = executed(page, "payment_initiation")
+    go_to_screen(window, title)
+    paid = executed(page, order)
     with page.expect_popup() as opened_tab:
         page.get_by_role("link", name="Confirm at the bank (new tab)").click()
     bank, here = opened_tab.value, window.page
@@ -231,21 +240,29 @@ def test_a_payment_is_followed_to_its_final_status_without_copying_ids(window: W
     page.get_by_role("button", name="Check the status").click()
     found = answered(page)
 
-    assert page.url.endswith("#payment_status")
+    assert page.url.endswith(f"#{status}")
     assert found.body["payment_id"] == paid.body["payment_id"]
-    assert found.body["transaction_status"] in ("ACSC", "ACCC", "ACSP")
+    assert found.body[member] in ("ACSC", "ACCC", "ACSP")
     page.get_by_role("button", name="Check again").click()
     assert answered(page).body["payment_id"] == paid.body["payment_id"]
 
 
-def test_a_status_request_for_a_direct_payment_contains_the_bic_of_the_bank(window: Window) -> None:
+@pytest.mark.parametrize(
+    ("name", "operation", "bic"),
+    [("unified", "unified_direct_payments", "DEMODEF1"), ("payments", "direct_payment_initiation", "DEMOGB21")],
+)
+def test_the_status_of_a_direct_payment_is_requested_with_its_bic(
+    window: Window, name: str, operation: str, bic: str
+) -> None:
     page = window.page
-    direct_payment(window)
+    screen(window, name, operation)
+    lock(window, window.stack["client"]["client_id"])
     assert execute(page).status == "200"
     page.get_by_role("button", name="Check the status").click()
 
     assert answered(page).status == "200"
-    assert "bic=DEMOGB21" in sample(page, "curl")
+    assert f"bic={bic}" in sample(page, "curl")
+    assert f'bic="{bic}"' in sample(page, "Python")
 
 
 def test_only_an_explicit_retry_of_a_payment_reuses_the_idempotency_key(window: Window) -> None:
@@ -265,7 +282,7 @@ def test_only_an_explicit_retry_of_a_payment_reuses_the_idempotency_key(window: 
 def test_the_outcome_of_an_asynchronous_call_is_requested_with_one_click(window: Window) -> None:
     page = window.page
     authorized(window, 2)
-    opened(page, "accounts")
+    opened(page, "unified_accounts")
     page.get_by_label("Prefer").fill("respond-async")
     accepted = execute(page)
     assert accepted.status == "202"
@@ -320,11 +337,37 @@ def test_the_next_page_of_a_list_is_requested_with_one_click(window: Window) -> 
     assert second["banks"][0]["bic"] > first["bic"]
 
 
-def test_ids_in_a_response_are_suggested_in_later_calls(window: Window) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_next_page_of_transactions_is_requested_with_its_cursor(window: Window, version: int) -> None:
+    page = window.page
+    authorized(window, version)
+    opened(page, "unified_transactions")
+    page.get_by_label("limit").fill("2")
+    first = execute(page).body
+    page.get_by_role("button", name="Next page").click()
+    second = answered(page).body
+
+    assert page.get_by_label("cursor").input_value() == first["next_cursor"]
+    keys = [{each["stable_key"] for each in found["transactions"]} for found in (first, second)]
+    assert all(keys)
+    assert not keys[0] & keys[1]
+
+
+@pytest.mark.parametrize(
+    ("title", "accounts", "member", "transactions"),
+    [
+        ("Unified", "unified_accounts", "account_id", "unified_transactions"),
+        ("Account", "accounts", "resource_id", "account_transactions"),
+    ],
+)
+def test_ids_of_a_response_are_suggested_in_other_calls(
+    window: Window, title: str, accounts: str, member: str, transactions: str
+) -> None:
     page = window.page
     authorized(window, 2)
-    ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
-    opened(page, "account_transactions")
+    go_to_screen(window, title)
+    ids = [account[member] for account in executed(page, accounts).body["accounts"]]
+    opened(page, transactions)
     field = page.get_by_label("account_id")
     field.focus()
     offered = field.evaluate("field => [...field.list.options].map(option => option.value)")

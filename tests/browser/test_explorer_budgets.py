@@ -10,7 +10,7 @@ from tests.browser.window import Window
 
 pytestmark = pytest.mark.pages
 
-SCREENS = ("authorization", "account", "payments", "cards")
+SCREENS = ("unified", "authorization", "account", "payments", "cards")
 WIRE_BYTES = 150 * 1024
 """The limit for the bytes transferred in a first visit: page, style sheets, scripts, images and OpenAPI document."""
 ELEMENTS = 600

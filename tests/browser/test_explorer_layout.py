@@ -39,7 +39,7 @@ def test_a_balance_response_is_visible_in_the_explorer_without_scrolling(windows
     window = windows(width=1280)
     page = window.page
     authorized(window, 1)
-    executed(page, "accounts")
+    executed(page, "unified_accounts")
     execute(page, "Balance of Everyday Account")
     words = page.locator(".x-words")
 

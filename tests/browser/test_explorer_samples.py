@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page
 
 from chalicelib import bootstrap
-from chalicelib.website.openapi_documents import load_document
+from chalicelib.website.openapi_documents import SCREENS, load_document
 from tests.browser import user
 from tests.browser.explorer import (
     answered,
@@ -98,13 +98,17 @@ def operations() -> Mapping[str, str]:
     return {each["operationId"]: each["tags"][0] for found in document["paths"].values() for each in found.values()}
 
 
-def of_screen(name: str) -> list[str]:
-    return [operation for operation, tag in operations().items() if tag == name and operation not in APART]
+def of_screen(*tags: str) -> list[str]:
+    return [operation for operation, tag in operations().items() if tag in tags and operation not in APART]
 
 
 def test_the_code_samples_of_every_operation_succeed_at_a_version_2_bank(window: Window, programs: Programs) -> None:
     page = window.page
     authorized(window, 2)
+    for operation in of_screen("Unified API", "Unified payments"):
+        opened(page, operation)
+        programs.run(operation)
+    go_to_screen(window, "Account")
     for operation in of_screen("Account"):
         opened(page, operation)
         programs.run(operation)
@@ -129,7 +133,11 @@ def test_the_code_samples_of_every_operation_succeed_at_a_version_2_bank(window:
 
 def test_the_code_samples_of_every_operation_succeed_at_a_version_1_bank(window: Window, programs: Programs) -> None:
     page = window.page
-    authorized(window, 1)
+    authorized(window, 1, native=True)
+    for operation in of_screen("Unified API", "Unified payments"):
+        opened(page, operation)
+        programs.run(operation)
+    go_to_screen(window, "Account")
     for operation in ("accounts", "account", "account_balance", "funds_confirmations", "account_payments"):
         opened(page, operation)
         programs.run(operation)
@@ -191,8 +199,10 @@ def test_the_code_samples_of_card_actions_succeed(window: Window, programs: Prog
 
 
 def test_every_documented_operation_has_a_code_sample_test(window: Window) -> None:
-    assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
-    for name in ("authorization", "account", "payments"):
-        screen(window, name)
+    """Check that the other tests run every operation: the operations of each screen and of ``APART``."""
+    screens = [row for row in SCREENS if row.tags]
+    assert {*(operation for row in screens for operation in of_screen(*row.tags)), *APART} == operations().keys()
+    for row in screens:
+        screen(window, row.name)
         listed = window.page.locator("a[data-operation]").evaluate_all("all => all.map(each => each.dataset.operation)")
-        assert set(listed) == {each for each, tag in operations().items() if tag.lower() == name}
+        assert set(listed) == {each for each, tag in operations().items() if tag in row.tags}

@@ -11,22 +11,32 @@ from tests.browser.window import Window, Windows
 pytestmark = pytest.mark.pages
 
 
-@pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
-def test_account_and_payment_calls_use_the_token_of_an_authorization_without_user_input(
-    window: Window, version: int, operation: str
+@pytest.mark.parametrize(
+    ("version", "title", "operations", "order"),
+    [
+        (1, "Unified", ("unified_accounts", "unified_balances"), "unified_payments"),
+        (2, "Unified", ("unified_account", "unified_transactions"), "unified_payments"),
+        (1, "Account", ("accounts", "account_balance"), "payment_initiation"),
+        (2, "Account", ("accounts", "account_transactions"), "payment_initiation"),
+    ],
+)
+def test_account_and_payment_calls_run_with_the_token_of_a_journey_without_input(
+    window: Window, version: int, title: str, operations: tuple[str, ...], order: str
 ) -> None:
     authorized(window, version)
+    go_to_screen(window, title)
     page = window.page
     assert "Locked. Client Budget Friend · access token " in page.locator("#credentials-state").inner_text()
     assert not page.locator("#access-token").is_visible()
     client_id, token = page.locator("#client-id").input_value(), page.locator("#access-token").input_value()
-    for read in ("accounts", operation):
+    for read in operations:
         done = executed(page, read)
         assert (read, done.status) == (read, "200")
         assert f"X-Api-Key: {client_id}" in done.command
         assert f"Authorization: Bearer {token}" in done.command
-    go_to_screen(window, "Payments")
-    paid = executed(page, "payment_initiation")
+    if title == "Account":
+        go_to_screen(window, "Payments")
+    paid = executed(page, order)
     assert paid.status == "200"
     assert f"/payments/callback?bic={window.bank(version)['bic']}" in paid.command
     with page.expect_popup() as bank:
@@ -112,7 +122,7 @@ def test_credentials_of_another_user_in_the_same_tab_are_deleted(window: Window)
 
 def test_signing_out_deletes_credentials_and_stored_ids(window: Window) -> None:
     authorized(window, 2)
-    executed(window.page, "accounts")
+    executed(window.page, "unified_accounts")
     assert "65e1d84d-bbff-5020-8a18-fa562a050c8d" in window.page.evaluate("() => JSON.stringify({...sessionStorage})")
     user.sign_out(window)
 

@@ -65,6 +65,8 @@ def _visitor(window: Window) -> Iterator[str]:
     window.page.context.clear_cookies()
     window.submit("Sign in", **_WRONG)
     yield "form-out-of-date"
+    window.open("/specifications/unified")
+    yield "specification-unified"
     window.open("/specifications/authorization")
     yield "specification-authorization"
     window.open("/specifications/account")

@@ -149,7 +149,9 @@ def test_a_documentation_search_without_results_reports_0_sections(causeway: Cau
 @pytest.mark.parametrize(
     ("place", "screen"),
     [
-        ("reference/tpp-api", "authorization"),
+        ("reference/tpp-api", "unified"),
+        ("reference/tpp-api/unified-api", "unified"),
+        ("reference/tpp-api/unified-payments", "unified"),
         ("reference/tpp-api/authorization", "authorization"),
         ("reference/tpp-api/account", "account"),
         ("reference/tpp-api/payments", "payments"),

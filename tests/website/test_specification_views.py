@@ -5,11 +5,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from causeway.tpp import Consent, Tpp
+from causeway.tpp import Consent, NativeConsent, NativeTpp, Tpp
 from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.instructions import REFERENCES
@@ -17,6 +18,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_STATUS_PATH
 from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
@@ -27,6 +29,10 @@ from tests.website.web_user import WebUser, ensure_user
 ROOM = Path(str(website.__file__)).parent
 MODULES = [*(ROOM / "static").glob("explorer-*.js"), ROOM / "static" / "json-view.js"]
 PYTHON = ROOM / "static" / "explorer-python.js"
+METHODS: Mapping[str, type[Any]] = {"tpp": Tpp, "either": Tpp, "consent": Consent}
+"""The class with the methods of the Python samples, by their owner."""
+NATIVE: Mapping[str, type[Any]] = {"tpp": NativeTpp, "either": NativeTpp, "consent": NativeConsent}
+"""The class with the native methods, by their owner."""
 OWNER = "specifications@example.com"
 TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
@@ -83,6 +89,19 @@ def test_every_operation_is_on_exactly_one_screen(causeway: Causeway) -> None:
     pages = [shown(causeway, screen.name).text for screen in SCREENS if screen.document == "tpp"]
 
     assert sum(page.count("data-operation=") for page in pages) == count
+
+
+def test_the_first_screen_lists_every_unified_call_in_one_group(causeway: Causeway) -> None:
+    assert SCREENS[0].name == "unified"
+    text = shown(causeway, "unified").text
+    expected = {("GET", UNIFIED_STATUS_PATH), *((call.method, call.path) for call in UNIFIED_READS)}
+    listed = re.findall(r'<span class="x-method \w+">(\w+)</span> .*? <span class="x-place">(.*?)</span></a>', text)
+
+    assert re.findall('<div data-group="(.+?)">', text) == ["Every bank"]
+    assert {(method, place.replace("<wbr>", "")) for method, place in listed} == {
+        *expected,
+        *(("POST", call.path) for call in UNIFIED_PAYMENTS),
+    }
 
 
 def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(causeway: Causeway) -> None:
@@ -142,7 +161,7 @@ def test_an_unknown_screen_returns_404_with_a_link_to_an_existing_screen(causewa
     answer = shown(causeway, "nothing")
 
     assert answer.status == 404
-    assert "/specifications/authorization" in answer.text
+    assert "/specifications/unified" in answer.text
 
 
 @pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
@@ -169,13 +188,15 @@ def test_the_files_of_a_screen_are_served_locally_and_immutable(causeway: Causew
 
 
 def test_every_operation_has_a_python_method_for_its_sample() -> None:
-    rows = re.findall(r'^  (\w+): \{ on: "(\w+)", method: "(\w+)"', PYTHON.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r'^  (\w+): \{ on: "(\w+)", method: "([\w.]+)"', PYTHON.read_text("utf-8"), re.MULTILINE)
     document = jsontext.loads(load_document("tpp", "http://hub.example").text)
     operations = [each["operationId"] for path in document["paths"].values() for each in path.values()]
 
     assert sorted(operation for operation, _, _ in rows) == sorted(operations)
     for operation, owner, method in rows:
-        assert hasattr(Consent if owner == "consent" else Tpp, method), operation
+        native, _, name = method.rpartition(".")
+        found = NATIVE[owner] if native == "native" else METHODS[owner]
+        assert hasattr(found, name), operation
 
 
 def test_an_explorer_module_begins_with_a_summary_line_and_has_at_most_400_lines() -> None:
@@ -309,10 +330,10 @@ def test_the_payments_screen_lists_every_test_reference(causeway: Causeway) -> N
 @pytest.mark.parametrize(
     ("address", "shows"),
     [
-        ("/specifications/account?state={state}&show=balance", True),
-        ("/specifications/account?state={state}", False),
-        ("/specifications/account?show=balance", False),
-        ("/specifications/payments?state={state}&show=balance", False),
+        ("/specifications/unified?state={state}&show=balance", True),
+        ("/specifications/unified?state={state}", False),
+        ("/specifications/unified?show=balance", False),
+        ("/specifications/account?state={state}&show=balance", False),
     ],
 )
 def test_a_balance_is_displayed_immediately_only_for_an_authorization_of_the_user(
@@ -321,5 +342,5 @@ def test_a_balance_is_displayed_immediately_only_for_an_authorization_of_the_use
     state = user.get_tokens(client_id)
     asked = address.format(state=state)
 
-    assert ('data-show="account_balance"' in user.get(asked).text) is shows
+    assert ('data-show="unified_balances"' in user.get(asked).text) is shows
     assert 'data-show="' not in WebUser.signed_in(causeway, "other@example.com").get(asked).text

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
 from tests.causeway import Causeway
@@ -26,7 +28,8 @@ def test_a_new_user_sees_steps_for_client_consent_and_call(user: WebUser) -> Non
     assert user.last.text.count(">Create a client</a>") == 1
 
 
-def test_the_start_page_replaces_completed_steps_by_further_steps(causeway: Causeway, user: WebUser) -> None:
+@pytest.mark.parametrize("order", ["/tpp/payment_initiation", "/tpp/unified/bulk_payments"])
+def test_completed_steps_are_replaced_by_further_steps(causeway: Causeway, user: WebUser, order: str) -> None:
     client_id = user.create_client("Budget Friend")
     user.get("/")
     assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
@@ -34,7 +37,7 @@ def test_the_start_page_replaces_completed_steps_by_further_steps(causeway: Caus
     user.get("/")
     assert steps(user) == ["Make a call", "Make a payment", "Receive events"]
     causeway.tpp.call("GET", "/tpp/banks", client_id=client_id)
-    causeway.tpp.call("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    causeway.tpp.call("POST", order, {}, client_id=client_id)
     user.get("/")
     assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
 

@@ -116,6 +116,8 @@ export function choicesOf(schema) {
 const FORMAT_SAID = { uri: /\bURL\b/, uuid: /\bUUID\b/, iban: /\bIBAN\b/, date: /YYYY-MM-DD/ };
 const LENGTH_SAID = /\b(characters|digits|length)\b/;
 const NUMBER_SAID = /\b(number|amount)\b/i;
+const WHOLE_SAID = /\bwhole number\b/i;
+const RANGE_SAID = /\bfrom \d+ to \d+\b/;
 
 const ABOVE = 1e15; // a bound beyond which a number is only as long as its digits
 
@@ -125,7 +127,7 @@ export function rulesOf(schema) {
   const isLengthSaid = LENGTH_SAID.test(said);
   const rules = [];
   if (schema.format) rules.push(FORMAT_SAID[schema.format]?.test(said) ? null : FORMATS[schema.format] ?? schema.format);
-  else if (types.includes("integer") && !types.includes("string")) rules.push("a whole number");
+  else if (types.includes("integer") && !types.includes("string")) rules.push(WHOLE_SAID.test(said) ? null : "a whole number");
   else if (types.includes("number") && !NUMBER_SAID.test(said)) rules.push("a number");
   if (types.includes("string") && !schema.enum && !isLengthSaid && !schema.format?.startsWith("date")) {
     rules.push(between(schema.minLength, schema.maxLength, "characters"));
@@ -134,7 +136,7 @@ export function rulesOf(schema) {
   const above = schema.exclusiveMinimum !== undefined ? `more than ${schema.exclusiveMinimum}` : null;
   const least = schema.minimum !== undefined && schema.minimum > -ABOVE ? `from ${schema.minimum}` : null;
   const most = schema.maximum !== undefined && schema.maximum < ABOVE ? `to ${schema.maximum}` : null;
-  rules.push(above, [least, most].filter(Boolean).join(" "));
+  rules.push(above, RANGE_SAID.test(said) ? null : [least, most].filter(Boolean).join(" "));
   if (schema.pattern && !schema.format && !isLengthSaid && schema.pattern.length <= 40 && !schema.pattern.includes("\\u")) rules.push(`pattern ${schema.pattern}`);
   if (schema.uniqueItems) rules.push("no entry twice");
   if (schema.default !== undefined) rules.push(`default ${JSON.stringify(schema.default)}`);

@@ -12,8 +12,9 @@ export class Memory {
   add(kind, value, label = "", passing = false) {
     const text = String(value);
     const kinds = passing ? this.passing : this.kinds;
-    const others = (kinds[kind] ?? []).filter((each) => each.value !== text);
-    kinds[kind] = [{ value: text, label }, ...others].slice(0, KEPT);
+    const known = kinds[kind] ?? [];
+    const before = known.find((each) => each.value === text);
+    kinds[kind] = [{ value: text, label: label || before?.label || "" }, ...known.filter((each) => each !== before)].slice(0, KEPT);
   }
 
   values(kind) {

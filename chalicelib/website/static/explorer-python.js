@@ -6,7 +6,8 @@ import { Exact, isObject } from "./explorer-exact.js";
 const AUTHORIZATION = { code_challenge: "code_verifier" };
 const TOKENS = { authorization_code: "code" };
 
-// For each operation: whose method it is, its name, other names of arguments, and arguments that it does not have.
+// For each operation: whose method it is, its name, other names of arguments, the argument without a name, whether the body
+// is one argument, an order, and the members of the body that are arguments beside it.
 export const METHODS = {
   authorize: { on: "tpp", method: "authorize", renamed: AUTHORIZATION },
   oauth_par: { on: "tpp", method: "push_authorization", renamed: { ...AUTHORIZATION, scope: "scopes" } },
@@ -24,17 +25,26 @@ export const METHODS = {
   well_known_oauth_authorization_server: { on: "tpp", method: "server_metadata" },
   well_known_oauth_protected_resource: { on: "tpp", method: "resource_metadata" },
   well_known_jwks_json: { on: "tpp", method: "keys" },
-  accounts: { on: "consent", method: "accounts_answer" },
-  account: { on: "consent", method: "account" },
-  account_balance: { on: "consent", method: "balances" },
-  account_payments: { on: "consent", method: "payments_page" },
-  account_payment: { on: "consent", method: "payment" },
-  account_transactions: { on: "consent", method: "transactions_page" },
-  funds_confirmations: { on: "consent", method: "confirm_funds", order: true },
-  payment_initiation: { on: "consent", method: "pay", order: true },
-  bulk_payment_initiation: { on: "consent", method: "pay_bulk", order: true },
-  direct_payment_initiation: { on: "tpp", method: "pay_direct", order: true },
-  payment_status: { on: "either", method: "payment_status" },
+  unified_accounts: { on: "consent", method: "accounts_answer" },
+  unified_account: { on: "consent", method: "account", first: "account_id" },
+  unified_balances: { on: "consent", method: "balances", first: "account_id" },
+  unified_transactions: { on: "consent", method: "transactions_page", first: "account_id", renamed: { from: "since", to: "until" } },
+  unified_payments: { on: "consent", method: "pay", order: true },
+  unified_bulk_payments: { on: "consent", method: "pay_bulk", order: true },
+  unified_direct_payments: { on: "tpp", method: "pay_direct", order: true, beside: ["bic"] },
+  unified_payment_status: { on: "either", method: "payment_status" },
+  unified_funds_confirmations: { on: "consent", method: "confirm_funds", beside: ["account", "amount"] },
+  accounts: { on: "consent", method: "native.accounts_answer" },
+  account: { on: "consent", method: "native.account" },
+  account_balance: { on: "consent", method: "native.balances" },
+  account_payments: { on: "consent", method: "native.payments_page" },
+  account_payment: { on: "consent", method: "native.payment" },
+  account_transactions: { on: "consent", method: "native.transactions_page" },
+  funds_confirmations: { on: "consent", method: "native.confirm_funds", order: true },
+  payment_initiation: { on: "consent", method: "native.pay", order: true },
+  bulk_payment_initiation: { on: "consent", method: "native.pay_bulk", order: true },
+  direct_payment_initiation: { on: "tpp", method: "native.pay_direct", order: true },
+  payment_status: { on: "either", method: "native.payment_status" },
 };
 
 // What the client of the package adds by itself.
@@ -44,6 +54,7 @@ const BY_ITSELF = new Set([
 ]);
 const HEADERS = { "Idempotency-Key": "idempotency_key", "X-Request-Id": "request_id" };
 const AMOUNTS = new Set(["amount", "balance"]);
+const CLASSES = { PaidAmount: "Amount", DirectPayment: "Payment" }; // of schemas whose class has another name
 
 // The program. `context` has the service's address, the credentials, and the consent that belongs to them, if known.
 export function pythonSample(request, context) {
@@ -52,7 +63,7 @@ export function pythonSample(request, context) {
   const names = new Set(["Tpp"]);
   const imports = new Set();
   const onConsent = row.on === "consent" || (row.on === "either" && !values.query.bic && Boolean(context.held?.token));
-  const made = row.order ? [orderOf(context, values.body, names, imports)] : [];
+  const made = ofBody(row, context, values.body, names, imports);
   const call = `${onConsent ? "consent" : "tpp"}.${row.method}`;
   const given = [...made, ...argumentsOf(row, request, names)];
   const lines = [`tpp = ${callOf("Tpp", [literal(context.service), ...clientOf(context.held)])}`];
@@ -87,7 +98,7 @@ function consentOf({ held, consent, refreshToken }, names, imports) {
     `access_token=${literal(held?.token || "ACCESS_TOKEN")}`,
     `refresh_token=${literal(refreshToken ?? "REFRESH_TOKEN")}`,
     `expires_at=${until}`,
-    `scope=${literal((consent?.scopes ?? ["accounts"]).join(" "))}`,
+    `scope=${literal((consent?.scopes ?? ["accounts:read"]).join(" "))}`,
     `consent_id=${literal(consent?.consent_id ?? "CONSENT_ID")}`,
     `valid_until=${until}`,
   ]);
@@ -96,19 +107,21 @@ function consentOf({ held, consent, refreshToken }, names, imports) {
 
 function argumentsOf(row, { operation, values }, names) {
   const types = Object.fromEntries(operation.parameters.map(({ name, schema }) => [name, typesOf(schema)]));
-  const body = row.order || !isObject(values.body) ? {} : values.body;
+  const body = row.order || row.beside || !isObject(values.body) ? {} : values.body;
   const members = { ...values.path, ...values.query, ...body };
   const given = new Map();
   for (const [name, value] of Object.entries(members)) {
-    if (BY_ITSELF.has(name) || value === null) continue;
+    if (BY_ITSELF.has(name) || value === null || name === row.first) continue;
     const renamed = row.renamed?.[name] ?? name;
     if (renamed === "code_verifier" && name !== renamed) {
       names.add("new_code_verifier");
       given.set(renamed, "new_code_verifier()");
-    } else if (renamed === "scopes") given.set(renamed, literal(Array.isArray(value) ? value : String(value).split(" ")));
+    } else if (name === "native") given.set(name, literal(value === "1"));
+    else if (renamed === "scopes") given.set(renamed, literal(Array.isArray(value) ? value : String(value).split(" ")));
     else given.set(renamed, types[name]?.[0] === "integer" ? String(value) : literal(value));
   }
-  return [...[...given].map(([name, value]) => `${name}=${value}`), ...headersOf(values.header, operation, names)];
+  const first = row.first in members ? [literal(members[row.first])] : [];
+  return [...first, ...[...given].map(([name, value]) => `${name}=${value}`), ...headersOf(values.header, operation, names)];
 }
 
 function headersOf(header, operation, names) {
@@ -126,11 +139,27 @@ function headersOf(header, operation, names) {
 
 // -- Orders: the document's schemas are the package's classes
 
-function orderOf({ schema, specification }, body, names, imports) {
-  const name = schema?.called?.replace(/Form$/, "");
-  if (isObject(body) && isKnown(specification, schema, body)) return construction(specification, schema, body, names, imports);
-  names.add(name);
-  return callOf(`${name}.from_json`, [literal(body ?? {})]);
+// The arguments that a body becomes: the order, and the members beside it.
+function ofBody({ order, beside = [] }, { schema, specification }, body, names, imports) {
+  const members = Object.entries(isObject(body) ? body : {});
+  const others = members.filter(([name]) => beside.includes(name)).map(([name, member]) => (
+    `${name}=${isObject(member) ? objectOf(specification, schema.properties[name], member, names, imports) : literal(member)}`
+  ));
+  if (!order) return others;
+  const rest = { ...schema, required: (schema.required ?? []).filter((name) => !beside.includes(name)) };
+  const ordered = Object.fromEntries(members.filter(([name]) => !beside.includes(name)));
+  return [objectOf(specification, rest, ordered, names, imports), ...others];
+}
+
+function objectOf(specification, given, value, names, imports) {
+  const schema = specification.plain(given);
+  if (isKnown(specification, schema, value)) return construction(specification, schema, value, names, imports);
+  names.add(classOf(schema));
+  return callOf(`${classOf(schema)}.from_json`, [literal(value)]);
+}
+
+function classOf({ called }) {
+  return CLASSES[called] ?? called?.replace(/Form$/, "");
 }
 
 function isKnown(specification, given, value) {
@@ -144,11 +173,11 @@ function isKnown(specification, given, value) {
 
 function construction(specification, given, value, names, imports) {
   const schema = specification.plain(given);
-  names.add(schema.called);
+  names.add(classOf(schema));
   const members = Object.entries(value).map(([name, member]) => (
     `${attribute(name)}=${valueOf(specification, schema.properties[name], name, member, names, imports)}`
   ));
-  return callOf(schema.called, members);
+  return callOf(classOf(schema), members);
 }
 
 function valueOf(specification, given, name, value, names, imports) {
@@ -159,7 +188,7 @@ function valueOf(specification, given, name, value, names, imports) {
   }
   if (isObject(value)) return construction(specification, schema, value, names, imports);
   const types = typesOf(schema);
-  if (types.length > 1 && AMOUNTS.has(name)) {
+  if ((types.length > 1 && AMOUNTS.has(name)) || name === "value") {
     imports.add("from decimal import Decimal");
     return `Decimal(${literal(String(value))})`;
   }

@@ -16,23 +16,35 @@ export function stepsOfTpp({ operation, values, headers, path }, { status, body,
   return [...addresses, ...(STEPS[operation.id]?.(body, values, { service, headers }) ?? []), ...nextPage(operation, values, body)];
 }
 
-function statusOf(body, values) {
-  const bic = values.body?.bic && String(values.body.bic);
-  return [{ label: "Check the status", open: "payment_status", values: { payment_id: String(body.payment_id), bic } }];
+// After an order: the operation `open` reads its status.
+function statusBy(open) {
+  return (body, values) => {
+    const bic = values.body?.bic && String(values.body.bic);
+    return [{ label: "Check the status", open, values: { payment_id: String(body.payment_id), bic } }];
+  };
 }
 
-function ofAccounts(body) {
-  return (body.accounts ?? []).slice(0, ACCOUNTS).map((account) => ({
-    label: `Balance of ${account.name ?? account.iban}`,
-    open: "account_balance",
-    values: { account_id: String(account.resource_id ?? account.id), iban: undefined },
+// After a list of accounts: the operation `open` reads the balances of one.
+function balancesBy(open) {
+  return (body) => (body.accounts ?? []).slice(0, ACCOUNTS).map((account) => ({
+    label: `Balance of ${account.name ?? account.iban ?? account.account_id}`,
+    open,
+    values: { account_id: String(account.account_id ?? account.resource_id ?? account.id), iban: undefined },
   }));
+}
+
+function transactionsOf(body) {
+  return [{ label: "Transactions of this account", open: "unified_transactions", values: { account_id: body.account_id } }];
 }
 
 function ofBalance(body, { query }) {
   const account = { account_id: query.account_id, iban: query.iban };
   if (body.balances) return [{ label: "Transactions of this account", open: "account_transactions", values: { account_id: query.account_id } }];
   return [{ label: "Payments of this account", open: "account_payments", values: account }];
+}
+
+function checkAgain() {
+  return [{ label: "Check again", again: true }];
 }
 
 function ofTokens(body) {
@@ -45,14 +57,20 @@ function ofPushed(body, values, { service, headers }) {
 }
 
 const STEPS = {
-  accounts: ofAccounts,
+  unified_accounts: balancesBy("unified_balances"),
+  unified_balances: transactionsOf,
+  unified_payments: statusBy("unified_payment_status"),
+  unified_bulk_payments: statusBy("unified_payment_status"),
+  unified_direct_payments: statusBy("unified_payment_status"),
+  unified_payment_status: checkAgain,
+  accounts: balancesBy("account_balance"),
   account_balance: ofBalance,
   token: ofTokens,
   oauth_par: ofPushed,
-  payment_initiation: statusOf,
-  bulk_payment_initiation: statusOf,
-  direct_payment_initiation: statusOf,
-  payment_status: () => [{ label: "Check again", again: true }],
+  payment_initiation: statusBy("payment_status"),
+  bulk_payment_initiation: statusBy("payment_status"),
+  direct_payment_initiation: statusBy("payment_status"),
+  payment_status: checkAgain,
   account_payments: (body) => (body.payments ?? []).slice(0, 1).map(({ id }) => (
     { label: `Details of payment ${id}`, open: "account_payment", values: { payment_id: String(id) } }
   )),
@@ -63,6 +81,7 @@ function nextPage({ id }, { query }, body) {
   const limit = Number(String(body.paginator?.limit ?? Infinity));
   const page = Number(String(query.current_page ?? body.paginator?.current_page ?? 1));
   const more = {
+    unified_transactions: () => body.next_cursor && { cursor: body.next_cursor },
     account_payments: () => body.payments?.length >= limit && { current_page: page + 1 },
     account_transactions: () => body.page_key && { page_key: String(body.page_key) },
     banks: () => Number(body.page) * Number(body.limit) < Number(body.total) && { page: Number(body.page) + 1 },

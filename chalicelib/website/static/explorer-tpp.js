@@ -96,9 +96,9 @@ export function tppParty(place, form) {
     headers(operation, held, values) {
       if (!operation.security.length) return {};
       const client = { "X-Api-Key": held?.client ?? "CLIENT_ID" };
-      const takesBearer = operation.security.some((way) => "bearer" in way) && !(operation.id === "payment_status" && values.query.bic);
-      const needsBearer = takesBearer && operation.security.every((way) => "bearer" in way || "dpop" in way);
-      if (takesBearer && (held?.token || needsBearer)) return { ...client, Authorization: `Bearer ${held?.token || "ACCESS_TOKEN"}` };
+      const needsBearer = operation.security.every((way) => "bearer" in way || "dpop" in way);
+      const takesBearer = operation.security.some((way) => "bearer" in way) && !values.query.bic;
+      if (needsBearer || (takesBearer && held?.token)) return { ...client, Authorization: `Bearer ${held?.token || "ACCESS_TOKEN"}` };
       return held?.secret ? { ...client, Authorization: basic(held) } : client;
     },
 
@@ -113,7 +113,8 @@ export function tppParty(place, form) {
       const [iban] = consent.ibans;
       const [account] = consent.account_ids;
       const parameters = version === 1 && iban ? { iban } : account ? { account_id: account } : {};
-      return { client, version, consent, bic: consent.bic, iban, callback, parameters };
+      const unfit = [`version_${3 - version}`, /^.{4}GB/.test(consent.bic) ? "euros" : "pounds"];
+      return { client, unfit, consent, bic: consent.bic, iban, account, callback, parameters };
     },
 
     // The value that a parameter begins with.
@@ -121,14 +122,14 @@ export function tppParty(place, form) {
       if (name === "Idempotency-Key") return crypto.randomUUID();
       if (id === "oauth_authorize") return { client_id: facts.client ?? example, response_type: "code", bic: facts.bic ?? example, scope: facts.consent?.scopes.join(" ") ?? example }[name];
       if (where === "header") return undefined;
-      if (FROM_THE_CONSENT.includes(name)) return facts.parameters[name];
+      if (FROM_THE_CONSENT.includes(name)) return required ? facts.account ?? memory.latest(name) : facts.parameters[name];
       if (FROM_ANSWERS.includes(name)) return required || name === "payment_id" ? memory.latest(name) : undefined;
       if (!required) return undefined;
       return name === "bic" ? facts.bic ?? memory.latest("bic") ?? example : example;
     },
 
-    // The examples that are good for the bank's version.
-    examples: (examples, facts) => examples.filter(({ name }) => !facts.version || name !== `version_${3 - facts.version}`),
+    // The examples that are good for the bank's version and country.
+    examples: (examples, { unfit = [] }) => examples.filter(({ name }) => !unfit.includes(name)),
 
     // An example's body names accounts of the consent, or none where the PSU can choose one at the bank.
     example(body, facts, memory) {
@@ -144,10 +145,11 @@ export function tppParty(place, form) {
         const bank = bic ?? made.bic;
         made.callback_url = callback ?? `${paymentCallback}${bank ? `?bic=${bank}` : ""}`;
       }
-      for (const name of ["sender_iban", "debtor_account", "account"]) {
+      for (const name of ["debtor", "sender_iban", "debtor_account", "account"]) {
         if (name in made && iban) made[name] = name === "sender_iban" ? iban : { iban };
         else if (name !== "account" && !("payments" in made)) delete made[name];
       }
+      if ("bic" in made) delete made.debtor; // in a direct payment, banks of version 1 do not take it
       delete made.debtor_name;
       delete made.state; // which is made when it is absent, and may not be used twice
       if ("refresh_token" in made) made.refresh_token = memory.latest("refresh_token") ?? made.refresh_token;

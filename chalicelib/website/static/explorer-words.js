@@ -2,16 +2,19 @@
 
 import { isObject } from "./explorer-exact.js";
 
+const BALANCES = ["unified_balances", "account_balance"];
+
 // A sentence on the answer of an operation; empty if there is none. `names` are the known names of accounts by their id.
 export function wordsOf({ operation, values }, { status, body }, names) {
-  if (operation.id !== "account_balance" || status !== 200 || !isObject(body)) return "";
+  if (!BALANCES.includes(operation.id) || status !== 200 || !isObject(body)) return "";
   const name = names.get(values.query.account_id)?.replace(/ [A-Z]{2}\d{2}\w+$/, "") || "The account"; // without its IBAN
   const ofAccounts = (body.accounts ?? []).map((account) => `${account.name ?? name}: ${money(account.balance, account.currency)}`);
   const ofTypes = new Map();
-  for (const { balance_amount: amount, balance_type: type } of body.balances ?? []) {
+  for (const balance of body.balances ?? []) {
+    const amount = balance.amount ?? balance.balance_amount;
     if (!isObject(amount)) continue;
-    const text = money(amount.amount, amount.currency);
-    ofTypes.set(text, [...(ofTypes.get(text) ?? []), type]);
+    const text = money(amount.value ?? amount.amount, amount.currency);
+    ofTypes.set(text, [...(ofTypes.get(text) ?? []), (balance.type ?? balance.balance_type).replaceAll("_", " ")]);
   }
   if (!ofTypes.size) return ofAccounts.join(", ");
   const amounts = [...ofTypes].map(([text, types]) => (ofTypes.size === 1 ? text : `${text} (${types.join(", ")})`));

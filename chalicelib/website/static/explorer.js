@@ -55,7 +55,7 @@ class Explorer {
     const address = new URL(location.href);
     address.searchParams.delete("show");
     history.replaceState(null, "", address);
-    this.open("accounts");
+    this.open("unified_accounts");
     await this.panel.run();
     const step = this.panel.steps.find(({ open }) => open === wanted);
     if (step) await this.panel.act(step);

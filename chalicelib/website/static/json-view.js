@@ -7,6 +7,7 @@ import { Exact } from "./explorer-exact.js";
 const OPEN = 120; // lines that are open at first
 const SMALL = 20; // members of an object that is open at any depth
 const AT_ONCE = 100; // entries of a list that are drawn at a time
+const LONG = 200; // characters of a text of which only the beginning is seen
 
 // An element with `value` in it, unfolded down to `depth` and where an object is small. Text is set as text: no value can
 // become markup.
@@ -68,5 +69,5 @@ function scalar(value) {
   if (typeof value !== "string") return h("span", { class: "json-word" }, String(value));
   const text = JSON.stringify(value);
   const shown = /^https?:\/\/[^\s"]+$/i.test(value) ? ['"', link(value, text.slice(1, -1)), '"'] : text;
-  return h("span", { class: "json-text" }, shown);
+  return h("span", { class: `json-text${text.length > LONG ? " json-long" : ""}` }, shown);
 }

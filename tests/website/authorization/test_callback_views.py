@@ -268,13 +268,20 @@ def test_a_private_key_jwt_client_cannot_rotate_a_secret(causeway: Causeway, use
 def test_the_api_screens_are_prefilled_with_the_access_token_of_a_journey(user: WebUser, client_id: str) -> None:
     state = user.get_tokens(client_id)
     bearer = user.code("access-token")
-    link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
+    link = re.search(r'href="(/specifications/unified\?state=[^"]+)"', user.last.text)
 
     assert link is not None
     assert bearer in user.get(link[1]).text
     assert user.last.headers["referrer-policy"] == "no-referrer"
-    assert bearer not in user.get("/specifications/account").text
+    assert bearer not in user.get("/specifications/unified").text
     assert state in link[1]
+
+
+def test_balance_and_payment_links_lead_to_unified_calls(user: WebUser, client_id: str) -> None:
+    state = user.get_tokens(client_id)
+
+    assert f'href="/specifications/unified?state={state}&amp;show=balance">Show a balance' in user.last.text
+    assert f'href="/specifications/unified?state={state}#unified_payments">Make a payment' in user.last.text
 
 
 @pytest.mark.parametrize(

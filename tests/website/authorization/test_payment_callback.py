@@ -115,7 +115,7 @@ def test_the_payment_page_does_not_confirm_payments_of_clients_with_their_own_ca
     ("query", "said"),
     [
         ("", "contains no payment"),
-        ("payment_id=P-9", "Call <code>GET /tpp/payment_status</code>"),
+        ("payment_id=P-9", "Call <code>GET /tpp/unified/payments</code>"),
         ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
         ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
         (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
