@@ -21,7 +21,7 @@ from tests.openbanking.kit import IBAN
 PASSWORD = "correct horse battery"
 CALLBACK = "http://127.0.0.1:8000/authorize/callback"
 SCOPES = ["account.list", "account.balance"]
-PAGE_BYTES = 100_000
+PAGE_BYTES = 102_400
 PURCHASE = {
     "amount": "25.00",
     "currency_ison": 978,

@@ -90,7 +90,7 @@ def test_consents_are_filtered_by_client_bank_and_status(causeway: Causeway, use
     assert listed(user, client_id=client_id, bic="ALPHGB21") == [first]
     assert listed(user, client_id=client_id, status="revoked") == [second]
     assert listed(user, client_id=client_id, bic="ALPHGB21", status="revoked") == []
-    assert "No consents of Budget Friend fit" in user.text
+    assert "No consents of Budget Friend match this filter" in user.text
     assert listed(user, client_id=other) == []
 
 
