@@ -73,7 +73,8 @@ def test_the_bank_file_of_the_guide_is_valid(tmp_path: Path) -> None:
     folder = tmp_path / "docs/guides"
     folder.mkdir(parents=True)
 
-    assert bank_file.parse(text, folder).scopes == ("accounts", "payments.single")
+    scopes = bank_file.parse(text, folder).scopes
+    assert scopes == ("accounts", "accounts.balances", "accounts.transactions", "payments.single")
 
 
 @pytest.mark.parametrize(

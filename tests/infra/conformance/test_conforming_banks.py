@@ -56,7 +56,8 @@ def test_the_example_bank_of_the_guide_passes_the_conformance_command(number: in
         text = re.sub("|".join(ports), lambda found: ports[found[0]], (GUIDES / name).read_text("utf-8"))
         text = text.replace(".venv/bin/python", sys.executable)
         if name == "bank.yaml":
-            text = text.replace("version: 2", f"version: {number}").replace("accounts, payments.single", SCOPES[number])
+            text = text.replace("version: 2", f"version: {number}")
+            text = re.sub(r"accounts, .*payments\.single", SCOPES[number], text)
         (folder / name).write_text(text, "utf-8")
     with _guide_bank(tmp_path, number, ports):
         ended = subprocess.run(
@@ -75,8 +76,8 @@ def test_the_example_bank_of_the_guide_passes_the_conformance_command(number: in
     assert (tmp_path / "build/conformance/report.html").exists()
 
 
-def test_the_example_bank_of_the_guide_has_fewer_than_100_lines() -> None:
-    assert len((GUIDES / "bank.py").read_text("utf-8").splitlines()) < 100
+def test_the_example_bank_of_the_guide_has_fewer_than_125_lines() -> None:
+    assert len((GUIDES / "bank.py").read_text("utf-8").splitlines()) < 125
 
 
 @contextmanager
