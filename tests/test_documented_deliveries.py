@@ -83,7 +83,7 @@ def test_docs_state_the_retry_waits_of_events_and_reads() -> None:
 def test_docs_state_the_numeric_limits_of_deliveries() -> None:
     text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
-    assert f"each with {receiver_slots.SLOTS} slots" in text
+    assert f"each for {receiver_slots.SLOTS} parallel attempts (slots)" in text
     assert f"A claim ends after {delivery_record.CLAIMED_SECONDS} s" in text
     assert (
         f"took {receiver_slots.LONG_SECONDS} s or longer the slot is not used for {receiver_slots.RESTING_SECONDS} s"
