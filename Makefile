@@ -108,7 +108,7 @@ shape: environment ## Print figures of the code's shape, each with its goal: NAM
 conformance: run-environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
-docs: environment ## Write the SDK's generated modules and the tables of documents; render OpenAPI documents and /docs
+docs: environment ## Write the SDK's modules and tables of documents; render OpenAPI and /docs
 	@exec $(PYTHON) -m infra.render --sources
 
 .PHONY: rendered

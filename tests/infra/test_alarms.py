@@ -104,7 +104,7 @@ def test_docs_state_the_price_of_metrics_written_by_schedules(service: Service) 
     seen = {(figure.name, figure.dimensions) for function in (*SCHEDULES, "ingest") for figure in service.run(function)}
 
     assert f"| metrics that schedules write: {len(seen)} |" in capacity.PAGE.read_text("utf-8")
-    assert f"the {len(seen)} metrics written by schedules $0.30 each" in ALARMS_PAGE.replace("\n", " ")
+    assert f"the {len(seen)} metrics written by schedules cost $0.30 each" in ALARMS_PAGE.replace("\n", " ")
 
 
 # -- what AWS writes

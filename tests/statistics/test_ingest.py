@@ -387,7 +387,7 @@ def test_the_documentation_states_the_ingest_limits() -> None:
 
     assert f"days more than {ingesting.OLDEST_INGESTED} days ago" in text
     assert f"Each of the last {ingesting.WATCHED_DAYS} days that has no record" in text
-    assert f"those of the {REACH_DAYS} days before it" in text
+    assert f"the counters of the {REACH_DAYS} days before" in text
     assert f"kept for {RETENTION_DAYS} days" in text
     assert limits["Oldest day that can be ingested"] == f"{ingesting.OLDEST_INGESTED} days ago"
     assert limits["A run of ingest"].startswith(f"{ingesting.RUN_SECONDS} s")

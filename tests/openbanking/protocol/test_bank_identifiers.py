@@ -198,7 +198,7 @@ def test_docs_state_the_rule_and_the_limits_of_identifiers() -> None:
 
     assert LONGEST_PAYMENT_ID == LONGEST_PAGE_KEY
     assert f"`payment_id` of an order and `page_key` have 1 to {LONGEST_PAGE_KEY} printable characters" in rule
-    assert f"all others 1 to {LONGEST_ID}." in rule
-    assert f"that of `consent` {CONSENT_BYTES} bytes" in page
+    assert f"all other identifiers 1 to {LONGEST_ID}." in rule
+    assert f"(`consent`: {CONSENT_BYTES} bytes)" in page
     assert f"at most {MOST_IDENTIFIER_BYTES} bytes" in page
     assert f"at most {MOST_IDENTIFIERS} entries" in page
