@@ -9,11 +9,10 @@ from chalice.app import Response
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS
+from chalicelib.openbanking.unified.calls import INITIATIONS
 from chalicelib.statistics.client_activity import Activity, ClientCall
 from chalicelib.website.authorization.drafts import create_draft
 from chalicelib.website.clients.activity_chart import KIND_NAMES
@@ -27,7 +26,7 @@ CALLS = 5
 RECEIVERS = 3
 """The number of newest clients with an Events URL for which the page shows undeliverable events."""
 STEPS = 3
-_PAYMENT_ROUTES = frozenset(call.path for call in (*PAYMENTS, *UNIFIED_PAYMENTS))
+_PAYMENT_ROUTES = frozenset(INITIATIONS)
 
 
 @dataclass(frozen=True, slots=True)

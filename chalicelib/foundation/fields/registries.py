@@ -57,7 +57,9 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
 @cache
 def alpha_3_countries() -> dict[str, str]:
     """Map alpha-2 country codes to alpha-3 codes (ISO 3166-1)."""
-    return {two: country_letters()[number] for number, two in country_numbers().items()}
+    import pycountry
+
+    return {country.alpha_2: country.alpha_3 for country in pycountry.countries}
 
 
 @cache

@@ -16,8 +16,7 @@ from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fau
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.version import BANK_ROOT
 from chalicelib.openbanking.protocol.versions import errors_of
-from chalicelib.openbanking.protocol.webhooks import NEEDING_TOKEN
-from chalicelib.openbanking.unified.calls import UNIFIED_NEEDING_TOKEN
+from chalicelib.openbanking.unified.calls import NEEDING_TOKEN
 from chalicelib.statistics import current_call
 
 _ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
@@ -125,7 +124,7 @@ def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
     """
     if refusal.challenge is None and _is_of_bank(route):
         return {"WWW-Authenticate": API_KEY_CHALLENGE}
-    usual: Challenge = "bearer" if route in NEEDING_TOKEN | UNIFIED_NEEDING_TOKEN else "basic"
+    usual: Challenge = "bearer" if route in NEEDING_TOKEN else "basic"
     return {"WWW-Authenticate": _CHALLENGES[refusal.challenge or usual]}
 
 

@@ -24,10 +24,10 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.versions import services_of
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
+from chalicelib.openbanking.protocol.webhooks import STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.order_answers import DeferredRequest
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_STATUS_PATH
+from chalicelib.openbanking.unified.calls import INITIATIONS, READS, UNIFIED_STATUS_PATH
 
 
 def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -182,9 +182,9 @@ def _timed_answer(openbanking: OpenBankingContainer, answer: BankAnswer | Deferr
     return json_answer(answer.body, headers={"Server-Timing": f"bank;dur={answer.seconds * 1000:.1f}"})
 
 
-for _call in (*RELAYED, *UNIFIED_READS):
+for _call in READS:
     tpp_routes.serve(_call.path, [_call.method], _relay_view(_call))
-for _order in (*PAYMENTS, *UNIFIED_PAYMENTS):
+for _order in INITIATIONS.values():
     tpp_routes.serve(_order.path, ["POST"], _payment_view(_order))
 for _path in (STATUS_PATH, UNIFIED_STATUS_PATH):
     tpp_routes.serve(_path, ["GET"], _status_view(_path))

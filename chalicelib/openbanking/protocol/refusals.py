@@ -194,6 +194,12 @@ SCOPE_NOT_GRANTED = RefusalRow(
     Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
 )
 """The consent does not include the scope."""
+UNIFIED_SCOPE_NOT_GRANTED = RefusalRow(
+    Fault.FORBIDDEN,
+    "the consent does not include the scope {scope}, which is {native} at this bank",
+    challenge="insufficient_scope",
+)
+"""The consent does not include the scope."""
 TRANSACTIONS_CURSOR_INVALID = RefusalRow(
     Fault.PARAMETER,
     "cursor is not the next_cursor of a page of this consent, account and query",

@@ -10,6 +10,9 @@ from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber
 from chalicelib.openbanking.protocol.fields import AN, A, Iban, N, Text, Whole
 
+LAST_PAGE = 999
+"""The last page of payments that a request can name."""
+
 
 class AccountRequest(Message):
     """The request of ``/account`` and ``/account_balance``: an account, identified by IBAN, account_id or both."""
@@ -183,7 +186,7 @@ class PaymentsRequest(AccountRequest):
 
     record_count: Whole[100] = 100
     """The maximum number of payments per page."""
-    current_page: Whole[999] = 1
+    current_page: Whole[LAST_PAGE] = 1
     """The page number. Example: ``1``."""
 
 

@@ -27,7 +27,8 @@ def scope_names() -> list[str]:
 
 def services_of(scopes: Iterable[str]) -> set[Service]:
     """The PSD2 services of unified scopes and of scopes of any version; unknown scopes have none."""
-    return {table[name].service for name in scopes for table in scope_tables() if name in table}
+    tables = scope_tables()
+    return {table[name].service for name in scopes for table in tables if name in table}
 
 
 def version_below(route: str) -> Version | None:

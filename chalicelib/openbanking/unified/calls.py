@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.webhooks import BULK_PAYMENT, PaymentCall, RelayedCall
+from chalicelib.openbanking.protocol import webhooks
+from chalicelib.openbanking.protocol.webhooks import BULK_PAYMENT, PAYMENTS, RELAYED, PaymentCall, RelayedCall
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,12 @@ banks of version 2 the current status, requested from the bank, and at banks of 
 direct payment, pass ``bic`` and no bearer. With ``request_id`` instead of ``payment_id``, the payment is found by the
 X-Request-Id of its order, for 90 days.
 """
-UNIFIED_NEEDING_TOKEN = frozenset(
-    {call.path for call in UNIFIED_READS} | {call.path for call in UNIFIED_PAYMENTS if call.scope is not None}
-)
-"""The paths of unified calls that need an access token; a payment's status needs none after a direct payment."""
+READS: tuple[RelayedCall, ...] = (*RELAYED, *UNIFIED_READS)
+"""The native and the unified reads."""
+INITIATIONS: Mapping[str, PaymentCall] = {call.path: call for call in (*PAYMENTS, *UNIFIED_PAYMENTS)}
+"""The native and the unified initiations of payments, by path."""
+NEEDING_TOKEN = webhooks.NEEDING_TOKEN | {
+    *(call.path for call in UNIFIED_READS),
+    *(call.path for call in UNIFIED_PAYMENTS if call.scope is not None),
+}
+"""The paths of calls that need an access token; a payment's status needs none after a direct payment."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,6 +11,13 @@ from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
 from chalicelib.openbanking.protocol.fields import AN, Day, Whole
+from chalicelib.openbanking.unified.calls import (
+    UNIFIED_ACCOUNT,
+    UNIFIED_ACCOUNTS,
+    UNIFIED_BALANCES,
+    UNIFIED_TRANSACTIONS,
+    UnifiedCall,
+)
 from chalicelib.openbanking.unified.history import LONGEST_CURSOR
 
 StatusFilter = Literal["booked", "pending", "all"]
@@ -50,3 +58,12 @@ class TransactionsQuery(AccountQuery):
         if self.from_ is not None and self.to is not None and self.from_ > self.to:
             fault("value", "from must not be after to")
         return self
+
+
+QUERIES: Mapping[UnifiedCall, type[AccountsQuery]] = {
+    UNIFIED_ACCOUNTS: AccountsQuery,
+    UNIFIED_ACCOUNT: AccountQuery,
+    UNIFIED_BALANCES: AccountQuery,
+    UNIFIED_TRANSACTIONS: TransactionsQuery,
+}
+"""The query of each call."""

@@ -1,6 +1,7 @@
 """The tables that map a version's messages to the unified API: everything that differs between versions is a row here.
 
-``versions`` registers the tables of each version. The mapping itself is in ``reads``.
+``versions`` registers the tables of each version. ``flows/reads/unified_reads`` and
+``flows/payments/unified_orders`` apply them.
 """
 
 from __future__ import annotations

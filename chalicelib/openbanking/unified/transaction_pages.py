@@ -29,12 +29,20 @@ from chalicelib.openbanking.unified.tables import NativeList, TransactionTable
 PageFault = Literal["page_repeated", "pages_empty", "page_key_too_long"]
 
 
+PAGE_FAULTS: Mapping[PageFault, str] = {
+    "page_repeated": "the bank's response repeats the page before",
+    "pages_empty": f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row",
+    "page_key_too_long": f"the bank's page_key has more than {LONGEST_PAGE_KEY} bytes",
+}
+"""The sentence of each fault."""
+
+
 class UnusablePage(ValueError):
     """The bank's pages do not end. ``reason_code`` names the fault for programs."""
 
-    def __init__(self, reason_code: PageFault, reason: str) -> None:
+    def __init__(self, reason_code: PageFault) -> None:
         self.reason_code = reason_code
-        super().__init__(reason)
+        super().__init__(PAGE_FAULTS[reason_code])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ class TransactionSelection:
     unsigned_amounts: bool
     with_native: bool
 
-    def lists(self, transaction: Mapping[str, Any]) -> bool:
+    def includes(self, transaction: Mapping[str, Any]) -> bool:
         """Whether a transaction is one of those that the request asks for."""
         day = transaction["date"]
         if self.status not in ("all", transaction["status"]):
@@ -137,7 +145,7 @@ class _PageReader:
         self._ordinals[mark.digest] = mark.ordinal
         self._digests.append(digest)
         self._marks.append(mark)
-        if is_repeated or not self._selection.lists(content):
+        if is_repeated or not self._selection.includes(content):
             return None
         content["stable_key"] = stable_key(digest, mark.ordinal)
         return {**content, "native": entry.raw} if self._selection.with_native else content
@@ -155,11 +163,11 @@ class _PageReader:
         repeats = page.repeats + 1 if is_repeat(page, digest) else 0
         empty_pages = page.empty_pages + 1 if is_empty else 0
         if repeats > self._table.repeats_allowed or position == page.position:
-            raise UnusablePage("page_repeated", "the bank's response repeats the page before")
+            raise UnusablePage("page_repeated")
         if position is None:
             return None
         if len(position.encode()) > LONGEST_PAGE_KEY:
-            raise UnusablePage("page_key_too_long", f"the bank's page_key has more than {LONGEST_PAGE_KEY} bytes")
+            raise UnusablePage("page_key_too_long")
         if empty_pages >= MOST_EMPTY_PAGES:
-            raise UnusablePage("pages_empty", f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row")
+            raise UnusablePage("pages_empty")
         return PageState(position, digest, repeats, empty_pages, self._marks[-MOST_MARKS:])

@@ -7,7 +7,7 @@ from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, A
 from chalicelib.openbanking.unified import v1_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
-from chalicelib.openbanking.unified.history import LAST_PAGE, PageState
+from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides, find
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
@@ -131,7 +131,7 @@ UNIFIED = UnifiedVersion(
         next_position=next_page,
         repeats_allowed=1,
         first_position="1",
-        last_page=LAST_PAGE,
+        last_page=messages.LAST_PAGE,
     ),
     funds_confirmations=v1_payment_tables.FUNDS,
     payments=v1_payment_tables.PAYMENTS,

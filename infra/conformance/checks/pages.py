@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.v1_account_messages import LAST_PAGE
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.caller import Call
 from infra.conformance.check import Check
@@ -20,7 +21,6 @@ from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
 PAGE_LIMIT = 100
-_LAST_PAGE = 999
 _MOST_PAGES = 20
 _PARTS = 3
 _SETTLED = 4
@@ -156,8 +156,8 @@ def _small_page(session: Session, subject: Subject) -> Evidence:
 
 
 def _past_the_end(session: Session, subject: Subject) -> Evidence:
-    call, answer = answered(session, subject, current_page=_LAST_PAGE)
-    return demand(not answer["payments"], call.evidence, f"page {_LAST_PAGE} is not empty")
+    call, answer = answered(session, subject, current_page=LAST_PAGE)
+    return demand(not answer["payments"], call.evidence, f"page {LAST_PAGE} is not empty")
 
 
 def _small_transactions(session: Session, subject: Subject) -> Evidence:

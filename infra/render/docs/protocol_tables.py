@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from chalicelib.openbanking.protocol import errors
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, Webhook
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS, UNIFIED_STATUS_PATH
+from chalicelib.openbanking.protocol.webhooks import STATUS_PATH, Webhook
+from chalicelib.openbanking.unified.calls import INITIATIONS, READS, UNIFIED_STATUS_PATH
 from infra.render.docs.mapping import NONE
 from infra.render.openapi import row_docs
 from infra.render.openapi.introduction import table
@@ -17,8 +17,8 @@ from infra.render.openapi.own_calls import webhooks_of
 
 def webhooks() -> str:
     """Return the webhooks of both versions with the calls that trigger them, and the scopes."""
-    calls = [(f"`{call.method} {call.path}`", webhooks_of(call)) for call in (*RELAYED, *UNIFIED_READS)]
-    calls += [(f"`POST {call.path}`", webhooks_of(call)) for call in (*PAYMENTS, *UNIFIED_PAYMENTS)]
+    calls = [(f"`{call.method} {call.path}`", webhooks_of(call)) for call in READS]
+    calls += [(f"`POST {call.path}`", webhooks_of(call)) for call in INITIATIONS.values()]
     triggers: dict[tuple[str, ...], list[str]] = {}
     for call, found in calls:
         triggers.setdefault(tuple(_webhook_cells(found)), []).append(call)

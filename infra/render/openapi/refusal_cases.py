@@ -12,7 +12,7 @@ from typing import Any
 
 from chalicelib.foundation.call_limits import LimitReached
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
@@ -21,13 +21,15 @@ from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Circuit
 from chalicelib.openbanking.flows.payments.execution import refuse_payment
 from chalicelib.openbanking.flows.reads.relay import refuse_access
 from chalicelib.openbanking.flows.tpp_authentication import refuse_call
-from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
+from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls, v1_account_messages
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.refusals import RefusalRow
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_account_messages import TransactionsRequest
-from chalicelib.openbanking.unified.history import LAST_PAGE, LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
+from chalicelib.openbanking.unified.history import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
+from chalicelib.openbanking.unified.transaction_pages import PAGE_FAULTS
+from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.openapi import row_docs
 
 
@@ -98,9 +100,9 @@ def _by_name(*cases: Case) -> Mapping[str, Case]:
 _AUTHORIZE = {"bic": "DEMODEF1", "scopes": ["accounts"]}
 _REQUEST_URL = "https://bank.example/authorize"
 _TRANSACTIONS = {"account_id": "1", "booking_status": "both"}
-_NO_BBAN = Problem(
-    "creditor.bban", "value", "cannot be sent: banks of version 1 take an iban, or account_number with sort_code"
-)
+_NO_BBAN = next(
+    row for row in UNIFIED_VERSIONS[1].payments["single"].refused if row.unified == "creditor.bban"
+).problem()
 _NOT_ASKED = BankFailed.of_open_circuit(CircuitOpen(17))
 
 CASES = _by_name(
@@ -174,25 +176,25 @@ CASES = _by_name(
     _case("version", refusals.CALL_NOT_IN_VERSION, version=1),
     _case("scope", refusals.SCOPE_NOT_GRANTED, scope="accounts.balances"),
     _case("account", refusals.ACCOUNT_NOT_APPROVED, member="iban"),
-    _case("unified_scope", refusals.SCOPE_NOT_GRANTED, scope="balances:read, which is accounts.balances at this bank"),
+    _case("unified_scope", refusals.UNIFIED_SCOPE_NOT_GRANTED, scope="balances:read", native="accounts.balances"),
     _case("account_id_too_long", refusals.ACCOUNT_ID_TOO_LONG, longest=34),
     _case("from_too_early", refusals.FROM_TOO_EARLY, earliest="2026-08-23"),
     _case("transactions_cursor", refusals.TRANSACTIONS_CURSOR_INVALID),
-    _case("pages_too_many", refusals.PAGES_TOO_MANY, last=LAST_PAGE),
+    _case("pages_too_many", refusals.PAGES_TOO_MANY, last=v1_account_messages.LAST_PAGE),
     Case(
         "page_repeated",
         "The bank repeats its page or page_key (`page_repeated`)",
-        BankFailed("the bank's response repeats the page before", reason_code="page_repeated"),
+        BankFailed(PAGE_FAULTS["page_repeated"], reason_code="page_repeated"),
     ),
     Case(
         "pages_empty",
         f"The bank sent {MOST_EMPTY_PAGES} empty pages in a row (`pages_empty`)",
-        BankFailed(f"the bank sent {MOST_EMPTY_PAGES} empty pages in a row", reason_code="pages_empty"),
+        BankFailed(PAGE_FAULTS["pages_empty"], reason_code="pages_empty"),
     ),
     Case(
         "page_key_too_long",
         f"The bank's page_key has more than {LONGEST_PAGE_KEY} bytes (`page_key_too_long`)",
-        BankFailed(f"the bank's page_key has more than {LONGEST_PAGE_KEY} bytes", reason_code="page_key_too_long"),
+        BankFailed(PAGE_FAULTS["page_key_too_long"], reason_code="page_key_too_long"),
     ),
     Case(
         "bank_failed",

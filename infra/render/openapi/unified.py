@@ -43,10 +43,10 @@ class Messages(NamedTuple):
 
 
 MESSAGES: Mapping[UnifiedCall, Messages] = {
-    calls.UNIFIED_ACCOUNTS: Messages(messages.AccountsQuery, answers.UnifiedAccounts),
-    calls.UNIFIED_ACCOUNT: Messages(messages.AccountQuery, answers.UnifiedAccountAnswer),
-    calls.UNIFIED_BALANCES: Messages(messages.AccountQuery, answers.UnifiedBalances),
-    calls.UNIFIED_TRANSACTIONS: Messages(messages.TransactionsQuery, answers.UnifiedTransactions),
+    calls.UNIFIED_ACCOUNTS: Messages(messages.QUERIES[calls.UNIFIED_ACCOUNTS], answers.UnifiedAccounts),
+    calls.UNIFIED_ACCOUNT: Messages(messages.QUERIES[calls.UNIFIED_ACCOUNT], answers.UnifiedAccountAnswer),
+    calls.UNIFIED_BALANCES: Messages(messages.QUERIES[calls.UNIFIED_BALANCES], answers.UnifiedBalances),
+    calls.UNIFIED_TRANSACTIONS: Messages(messages.QUERIES[calls.UNIFIED_TRANSACTIONS], answers.UnifiedTransactions),
     calls.UNIFIED_FUNDS: Messages(payment_messages.FundsRequest, answers.UnifiedFundsConfirmation),
 }
 _BODIES: Mapping[Kind, str] = {"single": "Payment", "bulk": "BulkPayment", "direct": "DirectPayment"}

@@ -93,10 +93,9 @@ class ApiError(CausewayError):
     """The hub refused a call, or a bank failed.
 
     ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
-    people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment or
-    unified call, ``error`` the
-    OAuth code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
-    seconds to wait, if the hub sends them.
+    people, ``request_id`` the id for support requests, ``reason_code`` the reason of a failed payment or unified call,
+    ``error`` the OAuth code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``),
+    ``retry_after`` the seconds to wait, if the hub sends them.
     """
 
     def __init__(

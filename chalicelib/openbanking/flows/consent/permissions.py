@@ -31,7 +31,9 @@ def require_scope(call: RelayedCall | PaymentCall, consent: Consent, unified: st
     webhook = require_webhook(call, consent.version)
     if webhook.scope_name not in consent.scopes:
         native = str(webhook.scope)
-        raise refusals.SCOPE_NOT_GRANTED(scope=f"{unified}, which is {native} at this bank" if unified else native)
+        if unified is None:
+            raise refusals.SCOPE_NOT_GRANTED(scope=native)
+        raise refusals.UNIFIED_SCOPE_NOT_GRANTED(scope=unified, native=native)
     return webhook
 
 

@@ -6,7 +6,7 @@ An order is sent again only if it was provably never sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,14 +35,12 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS, PaymentCall
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import TABLE as CONSENTS
 from chalicelib.openbanking.records.orders import Order
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS
+from chalicelib.openbanking.unified.calls import INITIATIONS
 
-_PAYMENTS: Mapping[str, PaymentCall] = {call.path: call for call in (*PAYMENTS, *UNIFIED_PAYMENTS)}
 _BUSY = "the bank was busy with other requests or did not respond"
 Release = Callable[[Caller | None], Keep]
 """Creates the function that records the outcome of an order that was not sent, and releases the claims of the order.
@@ -106,7 +104,7 @@ def _read_order(
 ) -> PaymentOrder:
     """Return the accepted order. Raises: Undeliverable, if the order may no longer be sent."""
     client, caller = call(_read_caller, delivery, members, release)
-    bank, tpp_call = banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
+    bank, tpp_call = banks.find(delivery.concerned_bank), INITIATIONS[delivery.topic]
     if bank is None:
         refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is no longer reachable")
         raise fail_finally(delivery, refusal, clock.time(), release(caller))

@@ -7,7 +7,7 @@ the bank has confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,15 +25,13 @@ from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, is_payment_id
 from chalicelib.openbanking.protocol.bics import spellings
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, OrderOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
-from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS
+from chalicelib.openbanking.unified.calls import INITIATIONS
 
-KINDS: Mapping[str, Kind] = {call.path: call.kind for call in (*PAYMENTS, *UNIFIED_PAYMENTS)}
 """The kind of payment of each call, by path."""
 _BATCH = 100
 
@@ -186,7 +184,7 @@ def write_payment_of_order(
         order.bic,
         payment_id,
         api_version=order.api_version,
-        kind=KINDS[order.path],
+        kind=INITIATIONS[order.path].kind,
         client_id=order.client_id,
         consent_id=order.consent_id,
         request_id=order.request_id,

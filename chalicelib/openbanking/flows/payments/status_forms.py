@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
-from chalicelib.openbanking.flows.payments.outcomes import KINDS
 from chalicelib.openbanking.protocol.own_answers import OrderWithoutPayment
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState
 from chalicelib.openbanking.protocol.payment_statuses import FINAL, UnifiedStatus
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.records.orders import RecordedOrder
 from chalicelib.openbanking.records.payments import Payment
-from chalicelib.openbanking.unified.calls import UNIFIED_STATUS_PATH
+from chalicelib.openbanking.unified.calls import INITIATIONS, UNIFIED_STATUS_PATH
 
 if TYPE_CHECKING:
     from chalicelib.openbanking.unified.answers import UnifiedPaymentStatus
@@ -69,7 +68,7 @@ def _unify_order(order: RecordedOrder, state: OrderState) -> UnifiedPaymentStatu
     return {
         "payment_id": None,
         "request_id": order.order.request_id,
-        "kind": KINDS[order.order.path],
+        "kind": INITIATIONS[order.order.path].kind,
         "status": status,
         "is_final": status in FINAL,
         "native_status": None,

@@ -27,14 +27,14 @@ from chalicelib.openbanking.flows.reads.relay import call_bank, release_read_wit
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
-from chalicelib.openbanking.protocol.webhooks import RELAYED, RelayedCall
+from chalicelib.openbanking.protocol.webhooks import RelayedCall
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from chalicelib.openbanking.records.unattended_reads import ReadReservation
-from chalicelib.openbanking.unified.calls import UNIFIED_READS
+from chalicelib.openbanking.unified.calls import READS
 
-_RELAYED: Mapping[str, RelayedCall] = {call.path: call for call in (*RELAYED, *UNIFIED_READS)}
+_RELAYED: Mapping[str, RelayedCall] = {call.path: call for call in READS}
 _BUSY = "the bank was busy with other requests or did not respond"
 
 

@@ -30,10 +30,10 @@ class Read(Protocol):
     def members(self) -> Mapping[str, Any]:
         """The request to the bank."""
 
-    def at(self, bank: Bank, /) -> Mapping[str, Any]:
+    def request_to(self, bank: Bank, /) -> Mapping[str, Any]:
         """Return the request to this bank, which may support less than its version. Raises: Refusal."""
 
-    def stored(self) -> Mapping[str, Any]:
+    def as_members(self) -> Mapping[str, Any]:
         """Return the members that restore the read from the body of its delivery, besides the request."""
 
     def reader(self, consent: Consent, bank: Bank, /) -> AnswerReader:
@@ -47,10 +47,10 @@ class NativeRead:
     webhook: Webhook
     members: Mapping[str, Any]
 
-    def at(self, _bank: Bank) -> Mapping[str, Any]:
+    def request_to(self, _bank: Bank) -> Mapping[str, Any]:
         return self.members
 
-    def stored(self) -> Mapping[str, Any]:
+    def as_members(self) -> Mapping[str, Any]:
         return {}
 
     def reader(self, consent: Consent, _bank: Bank) -> AnswerReader:

@@ -73,12 +73,12 @@ def relay(
     read = call(validate_read, tpp_call, webhook, request, consent=consent)
     check_accounts(consent, read.members)
     bank = require_bank(banks, consent)
-    members = read.at(bank)
+    members = read.request_to(bank)
     is_counted = tpp_call.reads_accounts and not psu.is_attended and not webhook.is_later_page(members)
     limit = bank.unattended_reads if is_counted else None
     reservation = unattended_reads.new(consent.consent_id, native.name, members) if limit is not None else None
     if prefers_deferral(request):
-        body = {"request": members, **read.stored(), **psu.as_members()}
+        body = {"request": members, **read.as_members(), **psu.as_members()}
         body |= reservation.as_members() if reservation else {}
         path, request_id = tpp_call.path, request.request_id
         recorded = record_deferred(outbox, path, request_id, consent.client_id, consent.bic, consent, body)

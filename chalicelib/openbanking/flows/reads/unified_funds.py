@@ -31,10 +31,10 @@ class UnifiedFundsRead:
     members: Mapping[str, Any]
     clock: Clock
 
-    def at(self, _bank: Bank) -> Mapping[str, Any]:
+    def request_to(self, _bank: Bank) -> Mapping[str, Any]:
         return self.members
 
-    def stored(self) -> Mapping[str, Any]:
+    def as_members(self) -> Mapping[str, Any]:
         """Return the body, from which the read is restored."""
         return {"unified": self.body}
 

@@ -30,28 +30,16 @@ from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.openbanking.unified.bank_requests import Members, build_request
-from chalicelib.openbanking.unified.calls import (
-    UNIFIED_ACCOUNT,
-    UNIFIED_ACCOUNTS,
-    UNIFIED_BALANCES,
-    UNIFIED_TRANSACTIONS,
-    UnifiedCall,
-)
+from chalicelib.openbanking.unified.calls import UnifiedCall
 from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, read_entries, require_number
 from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
-from chalicelib.openbanking.unified.messages import AccountQuery, AccountsQuery, TransactionsQuery
+from chalicelib.openbanking.unified.messages import QUERIES
 from chalicelib.openbanking.unified.rows import BANK, find
 from chalicelib.openbanking.unified.tables import FundsTable, ListTable, ReadTable, TransactionTable
 from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, UnusablePage, read_page
 from chalicelib.openbanking.unified.values import identifier
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 
-_QUERIES: Mapping[UnifiedCall, type[AccountsQuery]] = {
-    UNIFIED_ACCOUNTS: AccountsQuery,
-    UNIFIED_ACCOUNT: AccountQuery,
-    UNIFIED_BALANCES: AccountQuery,
-    UNIFIED_TRANSACTIONS: TransactionsQuery,
-}
 _GROWTH = 16
 """How many times larger a unified response can be than the bank's: null members, and ``native``."""
 _SMALLER = ": ask with a smaller limit, or without native"
@@ -70,7 +58,7 @@ def validate_unified(
     table = UNIFIED_VERSIONS[consent.api_version].read(call)
     if isinstance(table, FundsTable):
         return validate_funds(table, webhook, parameters, consent, clock)
-    query = read_parameters(_QUERIES[call], parameters).model_dump(by_alias=True)
+    query = read_parameters(QUERIES[call], parameters).model_dump(by_alias=True)
     if len(query.get("account_id") or "") > table.longest_account_id:
         raise refusals.ACCOUNT_ID_TOO_LONG(longest=table.longest_account_id)
     first = PageState(table.first_position if isinstance(table, TransactionTable) else "")
@@ -104,14 +92,14 @@ class UnifiedRead:
         """The request to the bank."""
         return build_request(self.table.request, {**self.query, "position": self.page.position or None})
 
-    def at(self, bank: Bank) -> Mapping[str, Any]:
+    def request_to(self, bank: Bank) -> Mapping[str, Any]:
         """Return the request to this bank. Raises: Refusal, if the bank has no such page or day."""
         if isinstance(self.table, TransactionTable):
             self._check_page(self.table)
             self._check_days(bank)
         return {name: value for name, value in self.members.items() if name != "date_to" or not bank.no_date_to}
 
-    def stored(self) -> Mapping[str, Any]:
+    def as_members(self) -> Mapping[str, Any]:
         """Return the query, from which the read is restored."""
         return {"unified": {name: value for name, value in self.query.items() if value is not None}}
 
