@@ -5,6 +5,7 @@ Maven downloads the engine once into ``.local/dynamodb-local``.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import re
 import shutil
@@ -26,16 +27,26 @@ _MAIN = "software.amazon.dynamodb.services.local.main.ServerRunner"
 
 
 def fetch_engine(folder: Path = INSTALLED) -> Path:
-    """Fetch the engine with Maven unless this version is present. Returns its folder. Raises: EngineFailed."""
-    stamp = folder / "pom.sha256"
-    wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return folder
+    """Fetch the engine with Maven unless this version is present. Returns its folder. Raises: EngineFailed.
+
+    Of processes that start at the same time one fetches, and the others wait: a folder in use is never replaced.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = folder / "pom.sha256"
+        wanted = hashlib.sha256(POM.read_bytes()).hexdigest()
+        if not stamp.exists() or stamp.read_text() != wanted:
+            _fetch(folder)
+            stamp.write_text(wanted)
+    return folder
+
+
+def _fetch(folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise EngineFailed("DynamoDB Local is fetched with Maven, but there is no mvn on this machine")
     print("Fetching DynamoDB Local with Maven, once", file=sys.stderr, flush=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="dynamodb-local-") as place:
         command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={place}/lib"]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -44,8 +55,6 @@ def fetch_engine(folder: Path = INSTALLED) -> Path:
             raise EngineFailed("Maven could not fetch DynamoDB Local: " + (lines or ["no reason was given"])[0])
         shutil.rmtree(folder, ignore_errors=True)
         (Path(place) / "lib").rename(folder)
-    stamp.write_text(wanted)
-    return folder
 
 
 def find_java() -> str:
