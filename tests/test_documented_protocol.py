@@ -18,8 +18,8 @@ from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.openbanking.unified.calls import UNIFIED_PAYMENTS, UNIFIED_READS
 from chalicelib.openbanking.unified.entries import MOST_PROBLEMS, Problems, read_entries
-from chalicelib.openbanking.unified.history import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from chalicelib.openbanking.unified.stable_keys import transaction_digest
+from chalicelib.openbanking.unified.transaction_cursors import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.render.openapi.own_calls import webhooks_of
 from tests.kit.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables

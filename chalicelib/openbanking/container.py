@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.pushed_requests import PushedRequests
     from chalicelib.openbanking.records.single_use import SingleUses
     from chalicelib.openbanking.records.unattended_reads import UnattendedReads
-    from chalicelib.openbanking.unified.history import TransactionCursors
+    from chalicelib.openbanking.unified.transaction_cursors import TransactionCursors
 
 
 class OpenBankingContainer(Container):
@@ -54,7 +54,7 @@ class OpenBankingContainer(Container):
     pushed_requests: PushedRequests = part("chalicelib.openbanking.records.pushed_requests")
     consents: Consents = part("chalicelib.openbanking.records.consents")
     consent_list: ConsentList = part("chalicelib.openbanking.records.consent_list")
-    transaction_cursors: TransactionCursors = part("chalicelib.openbanking.unified.history")
+    transaction_cursors: TransactionCursors = part("chalicelib.openbanking.unified.transaction_cursors")
     unattended_reads: UnattendedReads = part("chalicelib.openbanking.records.unattended_reads")
     payments: Payments = part("chalicelib.openbanking.records.payments")
     orders: Orders = part("chalicelib.openbanking.records.orders")

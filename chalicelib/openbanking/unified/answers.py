@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST
 from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, OrderState
 from chalicelib.openbanking.protocol.payment_statuses import UnifiedStatus
-from chalicelib.openbanking.unified.history import LONGEST_CURSOR
+from chalicelib.openbanking.unified.transaction_cursors import LONGEST_CURSOR
 
 BalanceType = Literal["booked", "available", "opening_booked", "forward_available", "non_invoiced", "other"]
 TransactionStatus = Literal["booked", "pending"]

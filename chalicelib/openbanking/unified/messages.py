@@ -18,7 +18,7 @@ from chalicelib.openbanking.unified.calls import (
     UNIFIED_TRANSACTIONS,
     UnifiedCall,
 )
-from chalicelib.openbanking.unified.history import LONGEST_CURSOR
+from chalicelib.openbanking.unified.transaction_cursors import LONGEST_CURSOR
 
 StatusFilter = Literal["booked", "pending", "all"]
 MOST_ENTRIES = 100

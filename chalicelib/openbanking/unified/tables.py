@@ -15,8 +15,8 @@ from chalicelib.openbanking.protocol.webhooks import RelayedCall
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members, RequestRow, RequestTable
 from chalicelib.openbanking.unified.calls import UnifiedCall
-from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Shape
+from chalicelib.openbanking.unified.transaction_cursors import PageState
 
 TRANSACTION_ORDER = ("stable_key", "transaction_id", "status", "direction")
 """The first members of a transaction, of which this service sets all but ``transaction_id``."""

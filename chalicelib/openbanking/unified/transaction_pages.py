@@ -11,7 +11,10 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members
 from chalicelib.openbanking.unified.entries import Problems, read_entries, require_number
-from chalicelib.openbanking.unified.history import (
+from chalicelib.openbanking.unified.rows import Direction, find
+from chalicelib.openbanking.unified.stable_keys import DIGEST_BYTES, stable_key, transaction_digest
+from chalicelib.openbanking.unified.tables import NativeList, TransactionTable
+from chalicelib.openbanking.unified.transaction_cursors import (
     LONGEST_PAGE_KEY,
     MARK_BYTES,
     MOST_EMPTY_PAGES,
@@ -22,9 +25,6 @@ from chalicelib.openbanking.unified.history import (
     mark_of,
     page_digest,
 )
-from chalicelib.openbanking.unified.rows import Direction, find
-from chalicelib.openbanking.unified.stable_keys import DIGEST_BYTES, stable_key, transaction_digest
-from chalicelib.openbanking.unified.tables import NativeList, TransactionTable
 
 PageFault = Literal["page_repeated", "pages_empty", "page_key_too_long"]
 

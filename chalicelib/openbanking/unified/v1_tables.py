@@ -7,7 +7,6 @@ from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, A
 from chalicelib.openbanking.unified import v1_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
-from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides, find
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
@@ -17,6 +16,7 @@ from chalicelib.openbanking.unified.tables import (
     TransactionTable,
     UnifiedVersion,
 )
+from chalicelib.openbanking.unified.transaction_cursors import PageState
 
 LONGEST_ACCOUNT_ID = 34
 SIDES = Sides(payer="sender_data", payee="receiver_data")

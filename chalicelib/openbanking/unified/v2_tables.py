@@ -8,7 +8,6 @@ from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, A
 from chalicelib.openbanking.unified import v2_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
-from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
@@ -18,6 +17,7 @@ from chalicelib.openbanking.unified.tables import (
     TransactionTable,
     UnifiedVersion,
 )
+from chalicelib.openbanking.unified.transaction_cursors import PageState
 
 SIDES = Sides(payer="debtor", payee="creditor")
 _ACCOUNT_ROW = RequestRow("account_id", "account_id")
@@ -86,12 +86,12 @@ def booking_status(status: str) -> str:
     return "both" if status == "all" else status
 
 
-def booked(_entry: Members) -> TransactionStatus:
+def booked_status(_entry: Members) -> TransactionStatus:
     """Return ``booked``."""
     return "booked"
 
 
-def pending(_entry: Members) -> TransactionStatus:
+def pending_status(_entry: Members) -> TransactionStatus:
     """Return ``pending``."""
     return "pending"
 
@@ -144,8 +144,8 @@ UNIFIED = UnifiedVersion(
         messages.Transaction,
         amount="transaction_amount.amount",
         lists=(
-            NativeList("transactions.booked", booked, frozenset({"booked", "all"})),
-            NativeList("transactions.pending", pending, frozenset({"pending", "all"})),
+            NativeList("transactions.booked", booked_status, frozenset({"booked", "all"})),
+            NativeList("transactions.pending", pending_status, frozenset({"pending", "all"})),
         ),
         unsigned_direction=unsigned_direction,
         next_position=next_page,

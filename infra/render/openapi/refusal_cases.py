@@ -27,7 +27,7 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Re
 from chalicelib.openbanking.protocol.refusals import RefusalRow
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_account_messages import TransactionsRequest
-from chalicelib.openbanking.unified.history import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
+from chalicelib.openbanking.unified.transaction_cursors import LONGEST_PAGE_KEY, MOST_EMPTY_PAGES
 from chalicelib.openbanking.unified.transaction_pages import PAGE_FAULTS
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from infra.render.openapi import row_docs

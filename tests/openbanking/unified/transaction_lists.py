@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.openbanking.unified.entries import Problems
-from chalicelib.openbanking.unified.history import PageState
 from chalicelib.openbanking.unified.tables import TransactionTable
+from chalicelib.openbanking.unified.transaction_cursors import PageState
 from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, read_page
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 

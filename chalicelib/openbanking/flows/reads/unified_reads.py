@@ -32,10 +32,10 @@ from chalicelib.openbanking.records.consents import Consent
 from chalicelib.openbanking.unified.bank_requests import Members, build_request
 from chalicelib.openbanking.unified.calls import UnifiedCall
 from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, read_entries, require_number
-from chalicelib.openbanking.unified.history import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.messages import QUERIES
 from chalicelib.openbanking.unified.rows import BANK, find
 from chalicelib.openbanking.unified.tables import FundsTable, ListTable, ReadTable, TransactionTable
+from chalicelib.openbanking.unified.transaction_cursors import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, UnusablePage, read_page
 from chalicelib.openbanking.unified.values import identifier
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS

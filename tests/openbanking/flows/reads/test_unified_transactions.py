@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.openbanking.unified.history import PageState, cursor_reader
+from chalicelib.openbanking.unified.transaction_cursors import PageState, cursor_reader
 from tests.causeway import Answer
 from tests.openbanking.examples import OTHER_IBAN
 from tests.openbanking.kit import IBAN, VERSIONS

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
-from chalicelib.openbanking.unified.history import (
+from chalicelib.openbanking.unified.transaction_cursors import (
     LONGEST_CURSOR,
     LONGEST_PAGE_KEY,
     MARK_BYTES,
