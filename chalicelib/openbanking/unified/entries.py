@@ -1,4 +1,4 @@
-"""Entries of a bank's lists, validated one by one: an unusable entry is left out and told in ``problems``.
+"""Entries of a bank's lists, validated one by one: an unusable entry is left out and reported in ``problems``.
 
 An entry is unusable if the native call would refuse the whole response because of it.
 """
@@ -19,23 +19,23 @@ MISSING = "is missing"
 
 
 class Problems:
-    """The problems of a response, of which at most 100 are told."""
+    """The problems of a response, of which at most 100 are reported."""
 
     def __init__(self) -> None:
-        self._told: list[UnifiedProblem] = []
+        self._reported: list[UnifiedProblem] = []
         self._more = 0
 
     def add(self, position: str, member: str | None, reason: str) -> None:
         """Add a problem with the member of an entry, or with a list or entry as a whole."""
-        if len(self._told) < MOST_PROBLEMS:
-            self._told.append({"position": position, "member": member, "reason": reason})
+        if len(self._reported) < MOST_PROBLEMS:
+            self._reported.append({"position": position, "member": member, "reason": reason})
         else:
             self._more += 1
 
     def as_list(self) -> list[UnifiedProblem]:
-        """Return the told problems, and one with the number of the others."""
+        """Return the reported problems, and one with the number of the others."""
         rest: UnifiedProblem = {"position": None, "member": None, "reason": f"and {self._more} more"}
-        return [*self._told, rest] if self._more else self._told
+        return [*self._reported, rest] if self._more else self._reported
 
 
 class Entry(NamedTuple):
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 def read_entries(
     model: type[OpenMessage], name: str, listed: Sequence[tuple[int, Any]], problems: Problems
 ) -> list[Entry]:
-    """Validate the entries of the list ``name``, each with its position. Unusable ones are told in ``problems``."""
+    """Validate the entries of the list ``name``, each with its position. Unusable ones are reported in ``problems``."""
     return [Entry(place, each, _read_entry(model, name, place, each, problems)) for place, each in listed]
 
 
@@ -70,7 +70,7 @@ def _read_entry(
 
 
 def require_number(entry: Entry, name: str, member: str, value: Any, problems: Problems) -> str | None:
-    """Return the digits of a mandatory number. If it has none, tell the entry of the list ``name``."""
+    """Return the digits of a mandatory number. If it has none, report the entry of the list ``name``."""
     found = number(value)
     if found is None:
         problems.add(f"{name}[{entry.position}]", member, "must be a number")

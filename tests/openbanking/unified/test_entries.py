@@ -1,4 +1,4 @@
-"""Entries of a bank's lists: an entry for which the native call refuses the whole list is left out and told."""
+"""Entries of a bank's lists: an entry for which the native call refuses the whole list is left out and reported."""
 
 from typing import Any
 
@@ -83,9 +83,9 @@ def check_agreement(webhook: str, answer: Any) -> None:
     entries = value_of(answer, Member(path, "M", "LIST", None, True))
     native = [each for each in native_faults(webhook, answer) if each.startswith(".".join((*place, "0")))]
 
-    told = faults(entry_model(webhook), *entries)
+    reported = faults(entry_model(webhook), *entries)
 
-    assert [each["member"] for each in told] == [each.removeprefix(f"{path}.0.") for each in native[:1]]
+    assert [each["member"] for each in reported] == [each.removeprefix(f"{path}.0.") for each in native[:1]]
 
 
 @pytest.mark.parametrize(("webhook", "member"), ENTRY_MEMBERS)
@@ -115,10 +115,10 @@ FAULTS: dict[str, tuple[Any, str | None, str]] = {
 
 
 @pytest.mark.parametrize(("changed", "member", "reason"), FAULTS.values(), ids=FAULTS)
-def test_fault_of_an_amount_is_told_with_position_member_and_reason(changed: Any, member: str, reason: str) -> None:
-    told = faults(v2.Transaction, TRANSACTION, TRANSACTION, TRANSACTION, TRANSACTION | changed, TRANSACTION)
+def test_fault_of_an_amount_is_reported_with_position_member_and_reason(changed: Any, member: str, reason: str) -> None:
+    reported = faults(v2.Transaction, TRANSACTION, TRANSACTION, TRANSACTION, TRANSACTION | changed, TRANSACTION)
 
-    assert told == [{"position": "booked[3]", "member": f"transaction_amount.{member}", "reason": reason}]
+    assert reported == [{"position": "booked[3]", "member": f"transaction_amount.{member}", "reason": reason}]
 
 
 @pytest.mark.parametrize(
@@ -129,23 +129,23 @@ def test_fault_of_an_amount_is_told_with_position_member_and_reason(changed: Any
         ({"transaction_amount": [1]}, "must be"),
     ],
 )
-def test_transaction_without_an_amount_object_is_told(changed: dict[str, Any], reason: str) -> None:
+def test_transaction_without_an_amount_object_is_reported(changed: dict[str, Any], reason: str) -> None:
     rest = {name: value for name, value in TRANSACTION.items() if name != "transaction_amount"}
 
-    (told,) = faults(v2.Transaction, rest | changed)
+    (reported,) = faults(v2.Transaction, rest | changed)
 
-    assert (told["position"], told["member"]) == ("booked[0]", "transaction_amount")
-    assert told["reason"].startswith(reason)
+    assert (reported["position"], reported["member"]) == ("booked[0]", "transaction_amount")
+    assert reported["reason"].startswith(reason)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", True, [], [TRANSACTION]])
-def test_entry_that_is_no_object_is_told_without_a_member(odd: Any) -> None:
+def test_entry_that_is_no_object_is_reported_without_a_member(odd: Any) -> None:
     assert faults(v2.Transaction, TRANSACTION, odd) == [
         {"position": "booked[1]", "member": None, "reason": "must be an object"}
     ]
 
 
-def test_only_the_first_fault_of_an_entry_is_told() -> None:
+def test_only_the_first_fault_of_an_entry_is_reported() -> None:
     assert faults(v1.ListedPayment, {}) == [{"position": "booked[0]", "member": "id", "reason": "is required"}]
 
 
@@ -161,7 +161,7 @@ def test_usable_entries_keep_their_position_and_members() -> None:
 
 
 @pytest.mark.parametrize("written", ["1E+100", "9" * 101])
-def test_number_of_more_than_100_digits_is_told_as_no_number(written: str) -> None:
+def test_number_of_more_than_100_digits_is_reported_as_no_number(written: str) -> None:
     amount = {"amount": jsontext.loads(written), "currency": "EUR"}
     problems = Problems()
     (entry,) = read_entries(v2.Transaction, "booked", [(0, {"transaction_amount": amount})], problems)
@@ -172,11 +172,11 @@ def test_number_of_more_than_100_digits_is_told_as_no_number(written: str) -> No
     ]
 
 
-@pytest.mark.parametrize(("count", "told"), [(0, 0), (1, 1), (MOST_PROBLEMS, 100), (101, 101), (112, 101)])
-def test_at_most_100_problems_are_told_and_the_others_counted(count: int, told: int) -> None:
+@pytest.mark.parametrize(("count", "reported"), [(0, 0), (1, 1), (MOST_PROBLEMS, 100), (101, 101), (112, 101)])
+def test_at_most_100_problems_are_reported_and_the_others_counted(count: int, reported: int) -> None:
     found = faults(v2.Transaction, *[None] * count)
 
-    assert len(found) == told
+    assert len(found) == reported
     if count > MOST_PROBLEMS:
         assert found[-2]["position"] == "booked[99]"
         assert found[-1] == {"position": None, "member": None, "reason": f"and {count - 100} more"}

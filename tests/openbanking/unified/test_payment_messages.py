@@ -212,7 +212,7 @@ def test_an_account_number_that_is_a_json_number_regains_its_zeros(number: Any, 
     assert (creditor["sort_code"], creditor["account_number"]) == ("040004", expected)
 
 
-def test_all_faults_of_a_body_are_told() -> None:
+def test_all_faults_of_a_body_are_reported() -> None:
     body = payment_body("single", {"amount.value": "0", "creditor.name": None, "callback_url": 5, "iban": "x"})
 
     with pytest.raises(InvalidMessage) as caught:

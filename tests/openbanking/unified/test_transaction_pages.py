@@ -45,7 +45,7 @@ def test_executed_payment_of_version_1_is_booked(status: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [2, 3, "2", "3"])
-def test_failed_or_cancelled_payment_of_version_1_is_neither_listed_nor_told(status: Any) -> None:
+def test_failed_or_cancelled_payment_of_version_1_is_neither_listed_nor_reported(status: Any) -> None:
     reader = Reader(1)
 
     assert ids(reader.read(answer(1, payment("P-1", status=status), payment("P-2")))) == ["P-2"]
@@ -137,7 +137,7 @@ def test_amount_keeps_its_digits_and_its_sign_is_the_direction(
 
 @VERSIONS
 @pytest.mark.parametrize("written", ['"+12.50"', '".50"', '"12,50"', '"1E+2"', '""', "null", "true", "1E+100", "{}"])
-def test_entry_without_a_usable_amount_is_left_out_and_told(version: int, written: str) -> None:
+def test_entry_without_a_usable_amount_is_left_out_and_reported(version: int, written: str) -> None:
     reader = Reader(version)
     page = answer(
         version, entry(version, "1"), entry(version, "2", amount=jsontext.loads(written)), entry(version, "3")
@@ -150,7 +150,7 @@ def test_entry_without_a_usable_amount_is_left_out_and_told(version: int, writte
 
 @VERSIONS
 @pytest.mark.parametrize("odd", [None, 7, "x", [], True])
-def test_entry_that_is_no_object_is_left_out_and_told(version: int, odd: Any) -> None:
+def test_entry_that_is_no_object_is_left_out_and_reported(version: int, odd: Any) -> None:
     reader = Reader(version)
     page = answer(version, odd, entry(version)) if version == 2 else answer(1) | {"payments": [odd, payment()]}
 

@@ -210,7 +210,7 @@ class UnifiedRead:
         )
 
     def _require_list(self, answer: dict[str, Any], path: str, problems: Problems) -> Sequence[Any]:
-        """Return a list that the request asks for; a missing one is told and counts as empty. Raises: BankFailed."""
+        """Return a list that the request asks for; report a missing one, which counts as empty. Raises: BankFailed."""
         *objects, name = path.split(".")
         holder: Any = answer
         for each in objects:

@@ -360,7 +360,7 @@ ID = {1: "id", 2: "resource_id"}
 
 
 @VERSIONS
-def test_withheld_accounts_are_neither_listed_nor_told(relay: Relay, version: int, lines: Lines) -> None:
+def test_withheld_accounts_are_neither_listed_nor_reported(relay: Relay, version: int, lines: Lines) -> None:
     (account,) = copied(UNIFIED[version, "accounts"].answer["accounts"])
     other = account | {"iban": OTHER_IBAN}
     rows = [other, account, {name: value for name, value in other.items() if name != "currency"}, None, {"iban": IBAN}]
@@ -438,13 +438,13 @@ def test_id_of_a_balance_may_be_a_number(relay: Relay) -> None:
 
 
 @pytest.mark.parametrize("other", [record("0077"), record(31926801)])
-def test_several_records_of_other_accounts_are_told_as_a_problem(relay: Relay, other: Any) -> None:
+def test_several_records_of_other_accounts_are_reported_as_a_problem(relay: Relay, other: Any) -> None:
     body = read(relay, 1, "balances", bank_list(1, "balances", [record("9"), other]), account_id="77")
 
     assert (body["balances"], body["problems"]) == ([], [NOT_FOUND])
 
 
-def test_unusable_record_of_version_1_is_told_beside_that_of_the_account(relay: Relay) -> None:
+def test_unusable_record_of_version_1_is_reported_beside_that_of_the_account(relay: Relay) -> None:
     odd = record("9", "12,50")
 
     body = read(relay, 1, "balances", bank_list(1, "balances", [odd, record("77", "1"), None]), account_id="77")
@@ -468,7 +468,7 @@ def test_unusable_record_of_the_account_is_not_replaced_by_another(relay: Relay)
 
 @EVERY_LIST
 @pytest.mark.parametrize("is_null", [True, False])
-def test_missing_list_counts_as_empty_and_is_told(relay: Relay, version: int, read: str, is_null: bool) -> None:
+def test_missing_list_counts_as_empty_and_is_reported(relay: Relay, version: int, read: str, is_null: bool) -> None:
     answer, name = bank_list(version, read, None), LIST[version][read]
     if not is_null:
         del (answer["transactions"] if version == 2 and read == "transactions" else answer)[name]
@@ -480,12 +480,12 @@ def test_missing_list_counts_as_empty_and_is_told(relay: Relay, version: int, re
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [("booked", ["booked"]), ("pending", ["pending"]), ("all", ["booked", "pending"])]
+    ("status", "reported"), [("booked", ["booked"]), ("pending", ["pending"]), ("all", ["booked", "pending"])]
 )
-def test_only_missing_lists_that_were_asked_for_are_told(relay: Relay, status: str, told: list[str]) -> None:
+def test_only_missing_lists_that_were_asked_for_are_reported(relay: Relay, status: str, reported: list[str]) -> None:
     body = read(relay, 2, "transactions", {"transactions": {}}, status=status)
 
-    assert [each["position"] for each in body["problems"]] == told
+    assert [each["position"] for each in body["problems"]] == reported
 
 
 @EVERY_LIST
