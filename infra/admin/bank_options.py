@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from chalicelib.openbanking.records.bank_record import LONGEST_HISTORY_DAYS, MOST_UNATTENDED_READS, BookedOrAvailable
+from chalicelib.openbanking.protocol.v1_account_messages import BookedOrAvailable
+from chalicelib.openbanking.records.bank_record import LONGEST_HISTORY_DAYS, MOST_UNATTENDED_READS
 from infra.admin.output import CommandRefused
 
 HistoryDays = Annotated[

@@ -29,6 +29,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     EndedBy,
     EventType,
 )
+from chalicelib.openbanking.protocol.v1_account_messages import BookedOrAvailable
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 Count = Annotated[int, Field(ge=0)]
@@ -154,7 +155,7 @@ class BankEntry(TypedDict):
     """Whether the bank's transactions have amounts without a sign; the unified API then takes the direction from the
     named parties. Example: ``false``.
     """
-    balance_type: Literal["booked", "available"]
+    balance_type: BookedOrAvailable
     """The ``type`` of a version 1 bank's balances in the unified API. Example: ``"booked"``."""
     credit_limit_included: bool | None
     """Whether balances include the credit limit; null if that is not known for the whole bank. Example: ``false``."""

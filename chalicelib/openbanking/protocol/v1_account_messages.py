@@ -1,6 +1,6 @@
 """Version 1 messages about accounts: requests to banks, and models of their responses (specification, Version 1)."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -58,6 +58,10 @@ class AccountAnswer(OpenMessage):
 
     account: Account
     """The account."""
+
+
+BookedOrAvailable = Literal["booked", "available"]
+"""The type of a balance, which version 1 does not state."""
 
 
 class Balance(OpenMessage):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -19,6 +19,7 @@ from chalicelib.openbanking.protocol.fields import Bic
 from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.unified_scopes import to_native, to_unified
+from chalicelib.openbanking.protocol.v1_account_messages import BookedOrAvailable
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
@@ -30,8 +31,6 @@ LONGEST_HISTORY_DAYS = 3650
 MOST_UNATTENDED_READS = 1000
 """The maximum value of a limit of unattended reads. With this value, the item that counts a day's reads takes 25 KB."""
 DIRECTORY = "all"
-BookedOrAvailable = Literal["booked", "available"]
-"""The type of the only balance of version 1."""
 SWITCHES = ("unsigned_amounts", "balance_type", "credit_limit_included", "no_date_to")
 """The members that adapt the unified API to a bank."""
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")

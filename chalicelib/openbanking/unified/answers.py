@@ -10,6 +10,7 @@ from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST
 from chalicelib.openbanking.protocol.fields import AN, Day, Text, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, OrderState
 from chalicelib.openbanking.protocol.payment_statuses import UnifiedStatus
+from chalicelib.openbanking.unified.rows import Direction
 from chalicelib.openbanking.unified.transaction_cursors import LONGEST_CURSOR
 
 BalanceType = Literal["booked", "available", "opening_booked", "forward_available", "non_invoiced", "other"]
@@ -154,7 +155,7 @@ class UnifiedTransaction(TypedDict):
     """The bank's identifier. Example: ``"2026-000123"``."""
     status: TransactionStatus
     """Whether the transaction is booked. Example: ``"booked"``."""
-    direction: Literal["debit", "credit"] | None
+    direction: Direction | None
     """``debit`` if money left the account; null if the bank does not say. Example: ``"debit"``."""
     amount: Amount
     """The amount, without sign. Example: ``{"value": "42.90", "currency": "EUR"}``."""
