@@ -72,12 +72,17 @@ def account_from_members(number: object, sort_code: object | None) -> BritishAcc
     return BritishAccount(str(number).zfill(NUMBER), str(sort_code).zfill(SORT_CODE) if sort_code is not None else None)
 
 
+def account_of_iban(iban: str) -> BritishAccount | None:
+    """Return the account of a British IBAN; ``None`` for other text."""
+    found = _IBAN.fullmatch(iban)
+    return BritishAccount(found["number"], found["sort_code"]) if found else None
+
+
 def contradicts(iban: str | None, number: object | None, sort_code: object | None) -> bool:
     """Whether a British IBAN contradicts the account number or the sort code in the same message."""
     if iban is None or (number is None and sort_code is None):
         return False
-    found = _IBAN.fullmatch(iban)
+    found = account_of_iban(iban)
     if found is None:
         return False
-    beside = account_from_members(found["number"] if number is None else number, sort_code)
-    return beside.is_other_than(BritishAccount(found["number"], found["sort_code"]))
+    return account_from_members(found.number if number is None else number, sort_code).is_other_than(found)

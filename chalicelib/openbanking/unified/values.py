@@ -18,11 +18,11 @@ from pydantic_core import PydanticCustomError
 from chalicelib.foundation.fields.decimal_rules import NumberRule
 from chalicelib.foundation.fields.written_text import is_blank
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.british_accounts import account_of_iban
 
 MOST_DIGITS = 100
 """The most digits of a number, written without an exponent."""
 _NUMBER = NumberRule(MOST_DIGITS)
-_BRITISH_IBAN = re.compile(r"GB[0-9A-Z]{6}([0-9]{6})([0-9]{8})")
 _DIGITS = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.DOTALL)
 
@@ -76,14 +76,14 @@ def iban(value: object) -> str | None:
 
 def sort_code_of_iban(value: object) -> str | None:
     """Return characters 9 to 14 of a British IBAN."""
-    found = _BRITISH_IBAN.fullmatch(iban(value) or "")
-    return found[1] if found else None
+    found = account_of_iban(iban(value) or "")
+    return found.sort_code if found else None
 
 
 def account_number_of_iban(value: object) -> str | None:
     """Return characters 15 to 22 of a British IBAN."""
-    found = _BRITISH_IBAN.fullmatch(iban(value) or "")
-    return found[2] if found else None
+    found = account_of_iban(iban(value) or "")
+    return found.number if found else None
 
 
 def day(value: object) -> str | None:
