@@ -10,7 +10,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.field_types import PROBLEMS
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.bank_client.bank_answers import is_fatal, normalise
+from chalicelib.openbanking.bank_client.bank_answers import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
@@ -88,8 +88,8 @@ def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, A
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(members, most=None)
     except InvalidMessage as error:
-        fatal = [str(problem) for problem in error.problems if is_fatal(problem)]
-        others = [str(problem) for problem in error.problems if not is_fatal(problem)]
+        fatal = [str(problem) for problem in error.problems if problem.is_fatal]
+        others = [str(problem) for problem in error.problems if not problem.is_fatal]
         return fatal[:PROBLEMS], others[:PROBLEMS]
     return [], []
 

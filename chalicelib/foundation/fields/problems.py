@@ -26,6 +26,16 @@ class Problem:
     reason: str
     mandatory: bool = True
 
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the problem makes a response unusable.
+
+        It does if a mandatory member is missing, empty or of the wrong type, if no request could contain an identifier,
+        or if the response as a whole is unreadable.
+        """
+        unusable = self.kind == "identifier" or (self.mandatory and self.kind in ("missing", "empty", "type"))
+        return unusable or not self.field
+
     def __str__(self) -> str:
         return f"{self.field} {self.reason}" if self.field else self.reason
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields.field_types import PROBLEMS, OpenMessage
 from chalicelib.foundation.fields.number_rules import IdRule
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_failures import NOT_FOUND, SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
@@ -150,7 +150,7 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
     try:
         (webhook.expected(request) if webhook.expected else webhook.answer).read(answer, most=None)
     except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if is_fatal(problem)][:PROBLEMS]
+        fatal = [problem for problem in error.problems if problem.is_fatal][:PROBLEMS]
         if fatal:
             raise refuse_malformed(webhook, answer, "; ".join(map(str, fatal))) from None
         log.warning("malformed bank response", webhook=webhook.path, problems=list(map(str, error.problems[:PROBLEMS])))
@@ -176,16 +176,6 @@ def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
     """
     forms = (version.answers for version in VERSIONS.values() if not version.answers.says_status)
     return next((form for form in forms if form.code in answer and form.text in answer), None)
-
-
-def is_fatal(problem: Problem) -> bool:
-    """Whether a problem makes the response unusable.
-
-    A problem is fatal if a mandatory member is missing, empty or of the wrong type, if no request could contain an
-    identifier, or if the response as a whole is unreadable.
-    """
-    unusable = problem.kind == "identifier" or (problem.mandatory and problem.kind in ("missing", "empty", "type"))
-    return unusable or not problem.field
 
 
 @dataclass(frozen=True, slots=True)

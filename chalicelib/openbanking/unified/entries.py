@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from chalicelib.foundation.fields.field_types import OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.openbanking.bank_client.bank_answers import is_fatal
 from chalicelib.openbanking.unified.answers import UnifiedProblem
 from chalicelib.openbanking.unified.values import number
 
@@ -39,34 +38,32 @@ class Problems:
 
 
 class Entry(NamedTuple):
-    """An entry of a bank's list. ``members`` is ``None`` if the entry is unusable, ``raw`` is the entry as sent."""
+    """An entry of a bank's list, as sent."""
 
     position: int
     raw: Any
-    members: dict[str, Any] | None
+    is_usable: bool
 
 
 def read_entries(
     model: type[OpenMessage], name: str, listed: Sequence[tuple[int, Any]], problems: Problems
 ) -> list[Entry]:
     """Validate the entries of the list ``name``, each with its position. Unusable ones are reported in ``problems``."""
-    return [Entry(place, each, _read_entry(model, name, place, each, problems)) for place, each in listed]
+    return [Entry(place, each, _is_usable(model, name, place, each, problems)) for place, each in listed]
 
 
-def _read_entry(
-    model: type[OpenMessage], name: str, place: int, entry: Any, problems: Problems
-) -> dict[str, Any] | None:
+def _is_usable(model: type[OpenMessage], name: str, place: int, entry: Any, problems: Problems) -> bool:
     if not isinstance(entry, dict):
         problems.add(f"{name}[{place}]", None, "must be an object")
-        return None
+        return False
     try:
         model.read(entry, most=None)
     except InvalidMessage as error:
-        first = next((problem for problem in error.problems if is_fatal(problem)), None)
+        first = next((problem for problem in error.problems if problem.is_fatal), None)
         if first is not None:
             problems.add(f"{name}[{place}]", first.field, first.reason)
-            return None
-    return entry
+            return False
+    return True
 
 
 def require_number(entry: Entry, name: str, member: str, value: Any, problems: Problems) -> str | None:

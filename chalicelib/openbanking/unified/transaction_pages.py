@@ -105,11 +105,11 @@ def _read_list(
 ) -> Iterator[_ListedEntry]:
     amount = table.amount.split(".")
     for entry in read_entries(table.entry, native.name, [*enumerate(listed)], problems):
-        if entry.members is None:
+        if not entry.is_usable:
             yield _ListedEntry(entry.raw)
             continue
-        value = require_number(entry, native.name, table.amount, find(entry.members, amount), problems)
-        status = None if value is None else native.status(entry.members)
+        value = require_number(entry, native.name, table.amount, find(entry.raw, amount), problems)
+        status = None if value is None else native.status(entry.raw)
         yield _ListedEntry(entry.raw, status, value)
 
 

@@ -151,10 +151,10 @@ class UnifiedRead:
     def _read_entries(
         self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems
     ) -> Iterator[Members]:
-        entries = [
-            entry for entry in read_entries(table.entry, table.name, listed, problems) if entry.members is not None
+        entries = read_entries(table.entry, table.name, listed, problems)
+        usable: Sequence[Entry] = [
+            entry for entry in entries if entry.is_usable and self._has_amount(table, entry, problems)
         ]
-        usable: Sequence[Entry] = [entry for entry in entries if self._has_amount(table, entry, problems)]
         if table.account_id is not None:
             usable = self._of_account(table, table.account_id, listed, usable, problems)
         return (self._build(entry.raw, bank) for entry in usable)
