@@ -23,11 +23,14 @@ LONGEST_CURSOR = 4096
 LONGEST_PAGE_KEY = 1024
 """Bytes of UTF-8."""
 MOST_EMPTY_PAGES = 20
-MARK_BYTES = 5
-"""The bytes of an entry's digest in a cursor."""
-_DETAIL, _PAGE = 2, 8
-_MOST_ORDINAL = 2**20 - 1
-"""The largest ordinal in a cursor: with the bit for an id, it has three bytes."""
+MARK_BYTES = 4
+"""The bytes of an entry's digest in a cursor, and those of its details."""
+MOST_ORDINAL = 2**16 - 1
+"""The largest ordinal in a cursor."""
+NO_DETAIL = bytes(MARK_BYTES)
+_HEAD = struct.Struct(">BBBH")
+_MARK = struct.Struct(f">{MARK_BYTES}s{MARK_BYTES}sH")
+_PAGE = 8
 _PURPOSE = "transactions cursor"
 
 
@@ -36,7 +39,7 @@ class Mark(NamedTuple):
 
     Attributes:
         digest: the first bytes of the digest of its stable key.
-        detail: a digest of status, direction and amount; empty for an entry without an id, which never repeats another.
+        detail: a digest of status, direction and amount; zeros for an entry without an id, which never repeats another.
         ordinal: the ordinal of its stable key.
     """
 
@@ -79,7 +82,7 @@ class TransactionCursors:
         position = self._cursors.read(reader, cursor)
         try:
             return _unpack(urlsafe_b64decode(position + "=" * (-len(position) % 4)))
-        except (ValueError, struct.error, IndexError):
+        except (ValueError, struct.error):
             raise InvalidCursor("the cursor has another format") from None
 
 
@@ -92,10 +95,10 @@ def cursor_reader(consent_id: str, account_id: str, query: Sequence[str]) -> str
 def mark_of(digest: bytes, details: Sequence[str | None], ordinal: int, *, has_id: bool) -> Mark:
     """Return the mark of an entry."""
     if not has_id:
-        return Mark(digest[:MARK_BYTES], b"", ordinal)
+        return Mark(digest[:MARK_BYTES], NO_DETAIL, ordinal)
     text = "\0".join([each or "" for each in details])
-    detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_DETAIL]
-    return Mark(digest[:MARK_BYTES], detail, ordinal)
+    detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:MARK_BYTES]
+    return Mark(digest[:MARK_BYTES], b"\1" * MARK_BYTES if detail == NO_DETAIL else detail, ordinal)
 
 
 def page_digest(digests: Sequence[bytes]) -> bytes:
@@ -115,41 +118,15 @@ def is_repeat(before: PageState, digest: bytes) -> bool:
 
 def _pack(state: PageState) -> bytes:
     position = state.position.encode()
-    head = struct.pack(">BBBH", len(state.digest), state.repeats, state.empty_pages, len(position))
+    head = _HEAD.pack(len(state.digest), state.repeats, state.empty_pages, len(position))
     marks = (
-        mark.digest + (mark.detail or b"\0\0") + _pack_ordinal(mark.ordinal, has_id=bool(mark.detail))
-        for mark in state.marks[-MOST_MARKS:]
+        _MARK.pack(mark.digest, mark.detail, min(mark.ordinal, MOST_ORDINAL)) for mark in state.marks[-MOST_MARKS:]
     )
     return head + state.digest + position + b"".join(marks)
 
 
-def _pack_ordinal(ordinal: int, *, has_id: bool) -> bytes:
-    """Pack an ordinal and whether its entry has an id: 7 bits a byte, of which the highest says that more follow."""
-    rest, packed = min(ordinal, _MOST_ORDINAL) * 2 + has_id, bytearray()
-    while rest > 0x7F:
-        packed.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes([*packed, rest])
-
-
 def _unpack(packed: bytes) -> PageState:
-    page, repeats, empty_pages, length = struct.unpack_from(">BBBH", packed)
-    place = struct.calcsize(">BBBH")
-    digest, place = packed[place : place + page], place + page
-    position, place = packed[place : place + length].decode(), place + length
-    marks = []
-    while place < len(packed):
-        mark, place = _unpack_mark(packed, place)
-        marks.append(mark)
-    return PageState(position, digest, repeats, empty_pages, marks)
-
-
-def _unpack_mark(packed: bytes, place: int) -> tuple[Mark, int]:
-    digest, detail = packed[place : place + MARK_BYTES], packed[place + MARK_BYTES : place + MARK_BYTES + _DETAIL]
-    place += MARK_BYTES + _DETAIL
-    value, shift = 0, 0
-    while True:
-        byte = packed[place]
-        value, shift, place = value | (byte & 0x7F) << shift, shift + 7, place + 1
-        if byte < 0x80:
-            return Mark(digest, detail if value & 1 else b"", value >> 1), place
+    page, repeats, empty_pages, length = _HEAD.unpack_from(packed)
+    texts = packed[_HEAD.size :]
+    position, marks = texts[page : page + length].decode(), _MARK.iter_unpack(texts[page + length :])
+    return PageState(position, texts[:page], repeats, empty_pages, [Mark(*mark) for mark in marks])

@@ -19,6 +19,7 @@ from chalicelib.openbanking.unified.transaction_cursors import (
     MARK_BYTES,
     MOST_EMPTY_PAGES,
     MOST_MARKS,
+    NO_DETAIL,
     Mark,
     PageState,
     is_repeat,
@@ -123,7 +124,7 @@ class _PageReader:
     def __init__(self, table: TransactionTable, selection: TransactionSelection, page: PageState) -> None:
         self._table, self._selection, self._page = table, selection, page
         self._ordinals = {mark.digest: mark.ordinal for mark in page.marks}
-        self._before = {(mark.digest, mark.detail) for mark in page.marks if mark.detail}
+        self._before = {(mark.digest, mark.detail) for mark in page.marks if mark.detail != NO_DETAIL}
         self._digests: list[bytes] = []
         self._marks: list[Mark] = []
 
