@@ -82,9 +82,9 @@ def read_page(
     """
     entries = [each for native in table.lists for each in _read_list(table, native, list_of(native, answer), problems)]
     reader = _PageReader(table, selection, page)
-    listed = [each for each in map(reader.read, _booked_first(entries)) if each is not None]
+    listed = [reader.read(place, entry) for place, entry in _booked_first(entries)]
     position = table.next_position(selection.limit, page, answer, len(entries))
-    return listed, reader.next_state(position, is_empty=not entries)
+    return [each for each in listed if each is not None], reader.next_state(position, len(entries))
 
 
 def list_of(native: NativeList, answer: Members) -> Sequence[Any]:
@@ -94,11 +94,11 @@ def list_of(native: NativeList, answer: Members) -> Sequence[Any]:
 
 
 class _ListedEntry(NamedTuple):
-    """An entry of the bank. ``status`` and ``value`` are ``None`` if the entry is not listed."""
+    """An entry of the bank. ``status`` is ``None`` if the entry is not listed."""
 
     raw: Any
-    status: TransactionStatus | None = None
-    value: str | None = None
+    status: TransactionStatus | None
+    value: str
 
 
 def _read_list(
@@ -106,50 +106,57 @@ def _read_list(
 ) -> Iterator[_ListedEntry]:
     amount = table.amount.split(".")
     for entry in read_entries(table.entry, native.name, [*enumerate(listed)], problems):
-        if not entry.is_usable:
-            yield _ListedEntry(entry.raw)
-            continue
-        value = require_number(entry, native.name, table.amount, find(entry.raw, amount), problems)
-        status = None if value is None else native.status(entry.raw)
-        yield _ListedEntry(entry.raw, status, value)
+        value = None
+        if entry.is_usable:
+            value = require_number(entry, native.name, table.amount, find(entry.raw, amount), problems)
+        yield _ListedEntry(entry.raw, None if value is None else native.status(entry.raw), value or "")
 
 
-def _booked_first(entries: Sequence[_ListedEntry]) -> list[_ListedEntry]:
-    return sorted(entries, key=lambda entry: entry.status != "booked")
+def _booked_first(entries: Sequence[_ListedEntry]) -> list[tuple[int, _ListedEntry]]:
+    """Return the entries, each with its place at the bank."""
+    return sorted(enumerate(entries), key=lambda numbered: numbered[1].status != "booked")
 
 
 class _PageReader:
-    """Builds the transactions of a page, and remembers their marks."""
+    """Builds the transactions of a page, and remembers digests and marks by the place of the entry at the bank."""
 
     def __init__(self, table: TransactionTable, selection: TransactionSelection, page: PageState) -> None:
         self._table, self._selection, self._page = table, selection, page
-        self._ordinals = {mark.digest: mark.ordinal for mark in page.marks}
-        self._before = {(mark.digest, mark.detail) for mark in page.marks if mark.detail != NO_DETAIL}
-        self._digests: list[bytes] = []
-        self._marks: list[Mark] = []
+        marks = sorted(page.marks, key=lambda mark: mark.ordinal)
+        self._last_ordinals = {mark.digest: mark.ordinal for mark in marks}
+        self._before = {(mark.digest, mark.detail) for mark in marks if mark.detail != NO_DETAIL}
+        self._ordinals: dict[bytes, int] = {}
+        self._digests: dict[int, bytes] = {}
+        self._marks: dict[int, Mark] = {}
 
-    def read(self, entry: _ListedEntry) -> dict[str, Any] | None:
+    def read(self, place: int, entry: _ListedEntry) -> dict[str, Any] | None:
         """Return the transaction of an entry; ``None`` if it is not listed or repeats one of the page before."""
-        if entry.status is None or entry.value is None:
-            self._digests.append(hashlib.sha256(jsontext.dumps(entry.raw).encode()).digest()[:DIGEST_BYTES])
+        if entry.status is None:
+            self._digests[place] = hashlib.sha256(jsontext.dumps(entry.raw).encode()).digest()[:DIGEST_BYTES]
             return None
-        direction = self._direction(entry.raw, entry.value)
-        content = self._table.shape.build_directed(entry.raw, direction)
-        content["status"], content["direction"] = entry.status, direction
+        content = self._build(entry)
         digest = transaction_digest(self._selection.account_id, content)
-        amount, has_id = content["amount"], content["transaction_id"] is not None
-        details = (entry.status, direction, amount["value"], amount["currency"])
-        mark = mark_of(digest, details, self._ordinals.get(digest[:MARK_BYTES], 0), has_id=has_id)
-        is_repeated = (mark.digest, mark.detail) in self._before
-        if not is_repeated:
-            mark = mark._replace(ordinal=mark.ordinal + 1)
-        self._ordinals[mark.digest] = mark.ordinal
-        self._digests.append(digest)
-        self._marks.append(mark)
+        mark, is_repeated = self._mark(digest, content)
+        self._digests[place], self._marks[place], self._ordinals[digest] = digest, mark, mark.ordinal
         if is_repeated or not self._selection.includes(content):
             return None
         content["stable_key"] = stable_key(digest, mark.ordinal)
         return {**content, "native": entry.raw} if self._selection.with_native else content
+
+    def _build(self, entry: _ListedEntry) -> dict[str, Any]:
+        direction = self._direction(entry.raw, entry.value)
+        content = self._table.shape.build_directed(entry.raw, direction)
+        content["status"], content["direction"] = entry.status, direction
+        return content
+
+    def _mark(self, digest: bytes, content: Mapping[str, Any]) -> tuple[Mark, bool]:
+        """Return the mark of a transaction, and whether it repeats one of the page before."""
+        amount, has_id = content["amount"], content["transaction_id"] is not None
+        details = (content["status"], content["direction"], amount["value"], amount["currency"])
+        last = self._ordinals.get(digest) or self._last_ordinals.get(digest[:MARK_BYTES], 0)
+        mark = mark_of(digest, details, last, has_id=has_id)
+        is_repeated = (mark.digest, mark.detail) in self._before
+        return (mark if is_repeated else mark._replace(ordinal=last + 1)), is_repeated
 
     def _direction(self, entry: Members, value: str) -> Direction | None:
         if value.startswith("-"):
@@ -158,11 +165,11 @@ class _PageReader:
             return "credit"
         return self._table.unsigned_direction(entry, self._selection.account_id)
 
-    def next_state(self, position: str | None, *, is_empty: bool) -> PageState | None:
-        """Return the state of the next page, ``None`` at the end. Raises: UnusablePage."""
-        page, digest = self._page, page_digest(self._digests)
+    def next_state(self, position: str | None, count: int) -> PageState | None:
+        """Return the state of the page after one of ``count`` entries, ``None`` at the end. Raises: UnusablePage."""
+        page, digest = self._page, page_digest([self._digests[place] for place in range(count)])
         repeats = page.repeats + 1 if is_repeat(page, digest) else 0
-        empty_pages = page.empty_pages + 1 if is_empty else 0
+        empty_pages = 0 if count else page.empty_pages + 1
         if repeats > self._table.repeats_allowed or position == page.position:
             raise UnusablePage("page_repeated")
         if position is None:
@@ -171,4 +178,5 @@ class _PageReader:
             raise UnusablePage("page_key_too_long")
         if empty_pages >= MOST_EMPTY_PAGES:
             raise UnusablePage("pages_empty")
-        return PageState(position, digest, repeats, empty_pages, self._marks[-MOST_MARKS:])
+        marks = [self._marks[place] for place in range(max(count - MOST_MARKS, 0), count) if place in self._marks]
+        return PageState(position, digest, repeats, empty_pages, marks)
