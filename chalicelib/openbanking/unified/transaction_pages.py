@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from chalicelib.foundation import jsontext
@@ -75,22 +75,21 @@ def read_page(
 ) -> tuple[list[dict[str, Any]], PageState | None]:
     """Return a page's transactions, and the state of the next page or ``None`` at the end.
 
-    ``answer`` has lists where the table says so.
+    ``answer`` has lists where the table says so. Problems of lists that were not asked for are not reported.
 
     Raises:
         UnusablePage.
     """
-    entries = [each for native in table.lists for each in _read_list(table, native, list_of(native, answer), problems)]
+    entries = [
+        each
+        for native in table.lists
+        for each in _read_list(table, native, answer, problems if selection.status in native.asked_by else Problems())
+    ]
     reader = _PageReader(table, selection, page)
-    listed = [reader.read(place, entry) for place, entry in _booked_first(entries)]
+    in_order = sorted(enumerate(entries), key=lambda numbered: numbered[1].status != "booked")
+    listed = [reader.read(place, entry) for place, entry in in_order]
     position = table.next_position(selection.limit, page, answer, len(entries))
     return [each for each in listed if each is not None], reader.next_state(position, len(entries))
-
-
-def list_of(native: NativeList, answer: Members) -> Sequence[Any]:
-    """Return a list of the bank's response, empty if it is missing."""
-    found = find(answer, native.path.split("."))
-    return found if isinstance(found, list) else ()
 
 
 class _ListedEntry(NamedTuple):
@@ -102,19 +101,15 @@ class _ListedEntry(NamedTuple):
 
 
 def _read_list(
-    table: TransactionTable, native: NativeList, listed: Sequence[Any], problems: Problems
+    table: TransactionTable, native: NativeList, answer: Members, problems: Problems
 ) -> Iterator[_ListedEntry]:
-    amount = table.amount.split(".")
-    for entry in read_entries(table.entry, native.name, [*enumerate(listed)], problems):
+    amount, found = table.amount.split("."), find(answer, native.path.split("."))
+    listed = [*enumerate(found if isinstance(found, list) else ())]
+    for entry in read_entries(table.entry, native.name, listed, problems):
         value = None
         if entry.is_usable:
             value = require_number(entry, native.name, table.amount, find(entry.raw, amount), problems)
         yield _ListedEntry(entry.raw, None if value is None else native.status(entry.raw), value or "")
-
-
-def _booked_first(entries: Sequence[_ListedEntry]) -> list[tuple[int, _ListedEntry]]:
-    """Return the entries, each with its place at the bank."""
-    return sorted(enumerate(entries), key=lambda numbered: numbered[1].status != "booked")
 
 
 class _PageReader:

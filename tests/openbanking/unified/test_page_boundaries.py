@@ -86,3 +86,24 @@ def test_ids_whose_digests_begin_alike_have_ordinals_of_their_own(version: int) 
 
     assert len({each["stable_key"][:8] for each in found}) == 1
     assert ordinals(found) == [1, 1]
+
+
+# -- problems of lists that were not asked for
+
+
+@pytest.mark.parametrize(
+    ("status", "reported"),
+    [
+        ("booked", ["booked[0]"]),
+        ("pending", ["pending[0]", "pending[1]"]),
+        ("all", ["booked[0]", "pending[0]", "pending[1]"]),
+    ],
+)
+def test_problems_of_entries_in_a_list_that_was_not_asked_for_are_not_reported(
+    status: str, reported: list[str]
+) -> None:
+    reader = Reader(2, status=status)
+
+    reader.read(answer(2, entry(2, amount="x"), pending=[None, entry(2, amount="x")]))
+
+    assert [each["position"] for each in reader.problems] == reported
