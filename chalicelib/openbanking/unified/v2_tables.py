@@ -8,7 +8,7 @@ from chalicelib.openbanking.protocol.webhooks import ACCOUNT, ACCOUNT_BALANCE, A
 from chalicelib.openbanking.unified import v2_payment_tables, values
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members, RequestRow
-from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides
+from chalicelib.openbanking.unified.rows import Direction, Row, Shape, Sides, find
 from chalicelib.openbanking.unified.tables import (
     TRANSACTION_ORDER,
     ListTable,
@@ -20,6 +20,7 @@ from chalicelib.openbanking.unified.tables import (
 from chalicelib.openbanking.unified.transaction_cursors import PageState
 
 SIDES = Sides(payer="debtor", payee="creditor")
+_IDENTIFIERS = ("iban", "bban", "sort_code", "account_number")
 _ACCOUNT_ROW = RequestRow("account_id", "account_id")
 ACCOUNT_SHAPE = Shape(
     [
@@ -105,9 +106,8 @@ def unsigned_direction(entry: Members, _account_id: str) -> Direction | None:
 
 
 def _is_named(entry: Members, side: str) -> bool:
-    account = entry.get(f"{side}_account")
-    identifiers = account.values() if isinstance(account, dict) else ()
-    return any(values.text(each) is not None for each in (entry.get(f"{side}_name"), *identifiers))
+    given = (entry.get(f"{side}_name"), *(find(entry, (f"{side}_account", name)) for name in _IDENTIFIERS))
+    return any(values.text(each) is not None for each in given)
 
 
 def next_page(_limit: int, _page: PageState, answer: Members, _count: int) -> str | None:

@@ -218,6 +218,10 @@ ACCOUNT = {"iban": "DE89370400440532013000"}
         ({"creditor_name": "Shop", "debtor_name": " ", "debtor_account": {}}, "debit", "Shop"),
         ({"creditor_name": "Shop", "debtor_name": None, "debtor_account": {"iban": ""}}, "debit", "Shop"),
         ({"creditor_name": "", "debtor_account": [ACCOUNT]}, None, None),
+        ({"creditor_name": "Shop", "debtor_account": {"currency": "EUR"}}, "debit", "Shop"),
+        ({"creditor_name": "Shop", "debtor_account": {"iban": " ", "currency": "EUR"}}, "debit", "Shop"),
+        ({"creditor_account": {"bban": "1"}, "debtor_account": {"currency": "EUR"}}, "debit", None),
+        ({"creditor_account": {"currency": "EUR"}}, None, None),
     ],
 )
 def test_only_named_party_is_the_counterparty_at_a_version_2_bank_with_unsigned_amounts(
