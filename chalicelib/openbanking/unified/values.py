@@ -64,8 +64,9 @@ def boolean(value: object) -> bool | None:
 
 
 def texts(value: object) -> list[str] | None:
-    """Return the entries of a list that are text."""
-    return [each for each in value if text(each)] if isinstance(value, list) else None
+    """Return the entries of a list that are text. A list with other entries only is none."""
+    found = [each for each in value if text(each)] if isinstance(value, list) else None
+    return found if found or value == [] else None
 
 
 def iban(value: object) -> str | None:

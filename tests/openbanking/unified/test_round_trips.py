@@ -178,6 +178,7 @@ def account_1(native: Json) -> Json:
 def account_2(native: Json) -> Json:
     sort_code, number = british(native)
     schemes = native.get("payment_schemes")
+    texts = [each for each in schemes if text(each)] if isinstance(schemes, list) else []
     return {
         "account_id": identifier(native["resource_id"]),
         "name": text(native.get("name")),
@@ -186,7 +187,7 @@ def account_2(native: Json) -> Json:
         "bban": text(native.get("bban")),
         "sort_code": text(native.get("sort_code")) or sort_code,
         "account_number": text(native.get("account_number")) or number,
-        "payment_schemes": [each for each in schemes if text(each)] if isinstance(schemes, list) else None,
+        "payment_schemes": texts if texts or schemes == [] else None,
     }
 
 

@@ -11,6 +11,7 @@ from chalicelib.openbanking.unified import values
 BLANKS = ["", " ", " \t\n", "\u00a0", "\u200b\u2003"]
 NOT_TEXT: list[Any] = [None, 7, True, Decimal("1.5"), [], ["a"], {}, {"a": "b"}]
 NOT_BOOLEAN: list[Any] = [None, 0, 1, "true", "", [], {}]
+NOT_TEXTS: list[Any] = [None, "SCT", 7, True, {}, {"SCT": True}, [7], [None], [[]], ["", " "]]
 NOT_DIGITS: list[Any] = [None, True, [], {}, ["1"]]
 IBAN = "GB10DEMO04000431926801"
 
@@ -122,10 +123,10 @@ def test_only_true_and_false_are_booleans(value: Any, found: bool | None) -> Non
         ([], []),
         (["SCT", "SCTI"], ["SCT", "SCTI"]),
         (["SCT", "", " ", 7, None, ["FPS"], "FPS"], ["SCT", "FPS"]),
-        *((each, None) for each in (None, "SCT", 7, True, {}, {"SCT": True})),
+        *((each, None) for each in NOT_TEXTS),
     ],
 )
-def test_list_of_texts_has_only_texts(value: Any, found: list[str] | None) -> None:
+def test_list_of_texts_has_only_texts_and_is_none_if_there_are_none(value: Any, found: list[str] | None) -> None:
     assert values.texts(value) == found
 
 
