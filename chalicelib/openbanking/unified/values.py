@@ -24,7 +24,8 @@ MOST_DIGITS = 100
 """The most digits of a number, written without an exponent."""
 _NUMBER = NumberRule(MOST_DIGITS)
 _DIGITS = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?", re.DOTALL)
+_TIME = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_DAY = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[T ]{_TIME})?")
 
 Converter = Callable[[Any], Any]
 
