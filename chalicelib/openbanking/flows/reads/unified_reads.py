@@ -129,19 +129,25 @@ class UnifiedRead:
         retrieved = {"bic": consent.bic, "retrieved_at": timestamp(self.clock.time())}
         if isinstance(self.table, ListTable | TransactionTable):
             answer = open_answer(version, webhook, reply)
-            found = self._read_lists(self.table, consent, bank, answer)
+            found = self._read_lists(self.table, consent, bank, request, answer)
         else:
             answer = dict(read_unlimited_answer(version, webhook, request, reply))
             found = {self.table.name: self._build(answer[self.table.name], bank)}
         return check_size(reply, {**retrieved, **found}, growth=_GROWTH, hint=_SMALLER)
 
     def _read_lists(
-        self, table: ListTable | TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any]
+        self,
+        table: ListTable | TransactionTable,
+        consent: Consent,
+        bank: Bank,
+        request: Mapping[str, Any],
+        answer: dict[str, Any],
     ) -> Members:
         problems = Problems()
         account = {"account_id": self.query["account_id"]} if "account_id" in self.query else {}
         if isinstance(table, TransactionTable):
-            return {**account, **self._read_transactions(table, consent, bank, answer, problems)}
+            selection = self._selection(table, bank, request)
+            return {**account, **self._read_transactions(table, consent, selection, answer, problems)}
         listed = [*enumerate(self._require_list(answer, table.name, problems))]
         if self.webhook.account_id is not None:
             listed = [*withhold_entries(consent, self.webhook, listed)]
@@ -185,20 +191,26 @@ class UnifiedRead:
         return ()
 
     def _read_transactions(
-        self, table: TransactionTable, consent: Consent, bank: Bank, answer: dict[str, Any], problems: Problems
+        self,
+        table: TransactionTable,
+        consent: Consent,
+        selection: TransactionSelection,
+        answer: dict[str, Any],
+        problems: Problems,
     ) -> Members:
         for native in table.lists:
             if self.query["status"] in native.asked_by:
                 self._require_list(answer, native.path, problems)
         try:
-            listed, page = read_page(table, self._selection(table, bank), self.page, answer, problems)
+            listed, page = read_page(table, selection, self.page, answer, problems)
         except UnusablePage as error:
             raise BankFailed(str(error), answer=answer, reason_code=error.reason_code) from None
         cursor = None if page is None else self.cursors.sign(self.cursor_reader(consent), page)
         return {"next_cursor": cursor, "problems": problems.as_list(), "transactions": listed}
 
-    def _selection(self, table: TransactionTable, bank: Bank) -> TransactionSelection:
-        compared = {row.unified for row in table.request} - ({"to"} if bank.no_date_to else set())
+    def _selection(self, table: TransactionTable, bank: Bank, request: Mapping[str, Any]) -> TransactionSelection:
+        """Return the transactions that the TPP asks for. Days that the request to the bank has are compared there."""
+        compared = {row.unified for row in table.request if row.native in request}
         return TransactionSelection(
             account_id=self.query["account_id"],
             status=self.query["status"],

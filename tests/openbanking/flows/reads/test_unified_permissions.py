@@ -349,6 +349,24 @@ def test_deferred_read_at_a_bank_without_date_to_leaves_out_later_entries(causew
     assert "date_to" not in jsontext.loads(aisp.bank.received[-1].body)
 
 
+@pytest.mark.parametrize(
+    ("no_date_to", "listed"), [(True, ["T-2026-01-30"]), (False, ["T-2026-01-31", "T-2026-01-30"])]
+)
+def test_deferred_read_compares_the_days_that_its_request_does_not_have(
+    causeway: Causeway, no_date_to: bool, listed: list[str]
+) -> None:
+    change_bank(causeway, 2, no_date_to=no_date_to)
+    aisp = Aisp(causeway, 2)
+    rows = page(2, dated("2026-01-31"), dated("2026-01-30"))
+
+    request_id = accepted_id(unified(aisp, "transactions", rows, LATER, to="2026-01-30"))
+    change_bank(causeway, 2, no_date_to=not no_date_to)
+    causeway.hub.delivery.worker.attempt(request_id)
+
+    assert ids(causeway.tpp.outcome(request_id, aisp.bearer)["body"]["transactions"]) == listed
+    assert ("date_to" in jsontext.loads(aisp.bank.received[-1].body)) is not no_date_to
+
+
 def test_deferred_read_of_unusable_pages_fails_with_a_reason_code(causeway: Causeway) -> None:
     aisp = Aisp(causeway, 2)
     long = page(2, entry(2), page_key="k" * 1025)
