@@ -72,6 +72,12 @@ def account_from_members(number: object, sort_code: object | None) -> BritishAcc
     return BritishAccount(str(number).zfill(NUMBER), str(sort_code).zfill(SORT_CODE) if sort_code is not None else None)
 
 
+def digits_of(text: str, most: int) -> str | None:
+    """Return the digits of a sort code or an account number without hyphens and spaces; ``None`` for other text."""
+    found = text.replace("-", "").replace(" ", "")
+    return found if found.isascii() and found.isdecimal() and len(found) <= most else None
+
+
 def account_of_iban(iban: str) -> BritishAccount | None:
     """Return the account of a British IBAN; ``None`` for other text."""
     found = _IBAN.fullmatch(iban)

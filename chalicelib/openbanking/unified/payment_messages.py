@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from chalicelib.foundation.fields.decimal_rules import AmountTextRule, decimal, exact_sum
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID
-from chalicelib.openbanking.protocol.british_accounts import NUMBER, SORT_CODE, contradicts
+from chalicelib.openbanking.protocol.british_accounts import NUMBER, SORT_CODE, contradicts, digits_of
 from chalicelib.openbanking.protocol.currency_amounts import check_decimals
 from chalicelib.openbanking.protocol.fields import AN, A, Country, Currency, Iban, Text, WebAddress
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, Kind, schemes_schema
 
+LONGEST_BBAN = 30
 MOST_PAYMENTS = 1000
 """The most payments of a bulk payment."""
 
@@ -60,7 +62,7 @@ class AccountIdentifiers(Body):
 
     iban: Iban | None = None
     """The IBAN. Example: ``"DE61100999000004711001"``."""
-    bban: AN[30] | None = None
+    bban: AN[LONGEST_BBAN] | None = None
     """The local identifier of the account (basic bank account number). Example if sent: ``"100999000004711001"``."""
     sort_code: Annotated[str, IdRule(SORT_CODE, width=SORT_CODE)] | None = None
     """The sort code. Example if sent: ``"040004"``."""
@@ -231,15 +233,31 @@ BODIES: Mapping[Kind, type[SinglePayment | BulkPayment]] = {
 
 
 class FundsAccount(AccountIdentifiers):
-    """The account to check, with any identifiers that ``GET /tpp/unified/accounts`` returned."""
+    """The account to check, with any identifiers that ``GET /tpp/unified/accounts`` returned. An identifier in a form
+    that no bank takes counts as absent.
+    """
 
+    bban: Annotated[AN[LONGEST_ID], AfterValidator(lambda text: text if len(text) <= LONGEST_BBAN else None)] | None = (
+        None
+    )
+    """The local identifier of the account (basic bank account number). Example if sent: ``"100999000004711001"``."""
+    sort_code: (
+        Annotated[str, IdRule(LONGEST_ID, width=SORT_CODE), AfterValidator(partial(digits_of, most=SORT_CODE))] | None
+    ) = None
+    """The sort code, also with hyphens or spaces. Example if sent: ``"040004"``."""
+    account_number: (
+        Annotated[str, IdRule(LONGEST_ID, width=NUMBER), AfterValidator(partial(digits_of, most=NUMBER))] | None
+    ) = None
+    """The local account number; together with the sort code, it identifies an account.
+    Example if sent: ``"31926801"``.
+    """
     account_id: AN[LONGEST_ID] | None = None
     """The ``account_id`` from ``accounts``. Example if sent: ``"4711001"``."""
 
     @model_validator(mode="after")
     def has_an_identifier(self) -> Self:
         if self.account_id is None and not self.names_account:
-            fault("value", "must have account_id, iban, bban, or account_number with sort_code")
+            fault("value", "must have account_id, iban, bban, or account_number with sort_code, in a form banks take")
         return self
 
 

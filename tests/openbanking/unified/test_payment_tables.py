@@ -348,6 +348,54 @@ def test_funds_of_an_account_without_an_identifier_for_the_version_are_refused(
     assert refused_members(caught.value) == dict.fromkeys(refused, TAKEN[version])
 
 
+ODD_IDENTIFIERS: list[tuple[Json, Json]] = [
+    ({"account.sort_code": "20-20-15"}, {"sort_code": "202015"}),
+    (
+        {"account.sort_code": "20-20-15", "account.account_number": "5555 5555"},
+        {"sort_code": "202015", "account_number": "55555555"},
+    ),
+    ({"account.sort_code": "BLZ 20201"}, {}),
+    ({"account.account_number": "123456789"}, {}),
+    ({"account.account_number": "5" * 40}, {}),
+    ({"account.account_number": "K-1"}, {}),
+    ({"account.bban": "1" * 31}, {}),
+    ({"account.bban": "1" * 255, "account.sort_code": "1234567", "account.account_number": "0004711001"}, {}),
+]
+"""Identifiers in other forms than a bank takes, and those of them that version 2 gets beside an IBAN."""
+IBANS = pytest.mark.parametrize("iban", [GERMAN_IBAN, BRITISH_IBAN])
+
+
+@IBANS
+@pytest.mark.parametrize("odd", [odd for odd, _ in ODD_IDENTIFIERS])
+def test_identifiers_in_any_form_are_left_out_in_version_1(odd: Json, iban: str) -> None:
+    assert funds_request(1, {"account.iban": iban, **odd})["account"] == {"iban": iban}
+    assert funds_request(1, {**ONLY_ID, **odd})["account"] == {"account_id": "4711001"}
+
+
+@IBANS
+@pytest.mark.parametrize(("odd", "sent"), ODD_IDENTIFIERS)
+def test_identifiers_in_a_form_that_version_2_does_not_take_are_left_out(odd: Json, sent: Json, iban: str) -> None:
+    assert funds_request(2, {"account.iban": iban, **odd})["account"] == {"iban": iban, **sent}
+
+
+@pytest.mark.parametrize(
+    ("account", "sent"),
+    [
+        (
+            {"sort_code": "20-20-15", "account_number": "5555-5555"},
+            {"sort_code": "202015", "account_number": "55555555"},
+        ),
+        ({"bban": "1", "account_number": "0004711001"}, {"bban": "1"}),
+        (
+            {"bban": "1" * 31, "sort_code": "202015", "account_number": "1"},
+            {"sort_code": "202015", "account_number": "1"},
+        ),
+    ],
+)
+def test_version_2_gets_the_identifiers_that_it_takes_without_an_iban(account: Json, sent: Json) -> None:
+    assert funds_request(2, {"account": account})["account"] == sent
+
+
 def test_funds_of_an_account_id_of_more_than_20_characters_are_refused_in_version_1() -> None:
     assert funds_request(1, {**ONLY_ID, "account.account_id": "x" * 20})["account"] == {"account_id": "x" * 20}
     assert "account_id" not in funds_request(2, {"account.account_id": "x" * 255})["account"]

@@ -83,6 +83,24 @@ def test_an_account_without_an_identifier_for_the_version_is_refused_and_not_sen
     assert cbpii.bank.received == []
 
 
+@pytest.mark.parametrize(
+    ("version", "sent"), [(1, {"account_id": "4711001"}), (2, {"sort_code": "202015", "account_number": "55555555"})]
+)
+@pytest.mark.parametrize("headers", [{}, LATER], ids=["at once", "deferred"])
+def test_identifiers_in_the_form_of_the_bank_are_accepted(
+    causeway: Causeway, version: int, sent: dict[str, str], headers: dict[str, str]
+) -> None:
+    cbpii = Cbpii(causeway, version)
+    identifiers = {"bban": "1" * 31, "sort_code": "20-20-15", "account_number": "5555 5555"}
+
+    answer = cbpii.confirm(headers, account={"account_id": "4711001", "iban": IBAN, **identifiers})
+    if headers:
+        causeway.hub.delivery.worker.attempt(accepted_id(answer))
+
+    (received,) = cbpii.bank.received
+    assert jsontext.loads(received.body)["account"] == {"iban": IBAN, **sent}
+
+
 @VERSIONS
 def test_a_fault_at_every_bank_is_refused_without_a_reason_code(causeway: Causeway, version: int) -> None:
     cbpii = Cbpii(causeway, version)

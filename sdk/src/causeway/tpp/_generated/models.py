@@ -523,18 +523,20 @@ class EventsAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FundsAccount(Record):
-    """The account to check, with any identifiers that `GET /tpp/unified/accounts` returned."""
+    """The account to check, with any identifiers that `GET /tpp/unified/accounts` returned. An identifier in
+    a form that no bank takes counts as absent.
+    """
 
     iban: str | None = None
     """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
     spaces are accepted.
     """
     bban: str | None = None
-    """The local identifier of the account (basic bank account number); at most 30 characters."""
+    """The local identifier of the account (basic bank account number); at most 255 characters."""
     sort_code: str | None = None
-    """The sort code; at most 6 characters."""
+    """The sort code, also with hyphens or spaces; at most 255 characters."""
     account_number: str | None = None
-    """The local account number; together with the sort code, it identifies an account. At most 34 digits."""
+    """The local account number; together with the sort code, it identifies an account; at most 255 characters."""
     account_id: str | None = None
     """The `account_id` from `accounts`; at most 255 characters."""
 
