@@ -4,15 +4,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, Reply, TimedOut
 from tests.kit.logs import Lines
 from tests.openbanking.examples import ANSWERS, BY_WEBHOOK, OTHER_IBAN, copied
 from tests.openbanking.kit import IBAN, UNREACHABLE, VERSIONS
-from tests.openbanking.odd_input import near_within, relaxed
 from tests.openbanking.relay import Relay, details_of, error_of, json_bytes
 from tests.openbanking.unified_reads import (
     ACCOUNT_ID,
@@ -660,25 +657,3 @@ def test_response_that_only_becomes_too_large_by_its_shape_returns_502(relay: Re
 
     assert len(answer.body) < 1_100_000
     assert "smaller limit" in details_of(call(relay, version, "transactions", answer))
-
-
-@EVERY_READ
-@relaxed
-@given(data=st.data())
-def test_random_response_is_read_as_by_the_native_call(
-    relay: Relay, version: int, read: str, data: st.DataObject
-) -> None:
-    row = UNIFIED[version, read]
-    answer = Reply(200, json_bytes(data.draw(near_within(row.answer))), {}, 0)
-
-    native = relay.call(BY_WEBHOOK[row.webhook], answer=answer)
-    unified = call(relay, version, read, answer, native="1")
-
-    assert unified.status in (200, 404, 502)
-    if native.status != 200:
-        is_of_pages = "paginator" in native.text or "page_key" in native.text
-        assert is_of_pages or unified.status == native.status or unified.body["problems"] != []
-    elif read != "balances" or version == 2:
-        assert unified.status == 200
-        listed = [jsontext.dumps(each["native"]) for each in entries_of(read, unified.body)]
-        assert {*listed} <= {jsontext.dumps(each) for each in native_entries(native.body)}
