@@ -15,7 +15,7 @@ from chalicelib.openbanking.flows.consent.tokens import end_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from tests.causeway import Answer
 from tests.openbanking.fault_scenarios import attempt_all_due
-from tests.openbanking.hub_parties import SCOPES, HubParties, pick, spelled
+from tests.openbanking.hub_parties import HubParties, pick, spelled
 from tests.openbanking.hub_state_model import DAY, HOUR, MINUTE, OK, STATUSES, Result
 from tests.openbanking.kit import WorkerKilled
 from tests.openbanking.payments import PATHS, order
@@ -72,7 +72,7 @@ class HubHistory(HubParties):
     @rule(one_time=st.booleans(), lost=lost)
     def authorize(self, one_time: bool, lost: Any) -> None:
         self.requests += 1
-        state, scopes = f"state-{self.requests}", SCOPES[self.version][one_time:]
+        state, scopes = f"state-{self.requests}", self.scopes(one_time)
         body = {"bic": self.causeway.banks[self.version].bic, "scopes": scopes, "state": state}
         body |= {"consent_type": "one_time" if one_time else "reusable"}
         with self._losing(lost):
@@ -84,7 +84,7 @@ class HubHistory(HubParties):
     @rule(which=st.sampled_from([0, 0, 0, 1]), lost=lost)
     def approve(self, which: int, lost: Any) -> None:
         request = pick(self.model["requests"], which)
-        scopes = SCOPES[self.version][request["one_time"] :]
+        scopes = self.scopes(request["one_time"])
         body = self.causeway.banks[self.version].consent_body(request["url"], scopes=scopes)
         with self._losing(lost):
             answer = self.causeway.banks[self.version].call("/consent", body)

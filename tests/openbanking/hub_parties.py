@@ -47,6 +47,10 @@ class HubParties(RuleBasedStateMachine):
         bank.answers |= {"/revoke_token": self._answer_revocation, "/v2_payment_single_status": self._answer_status}
         self.causeway.receiver.answer = self._receive_event  # type: ignore[method-assign]
 
+    def scopes(self, one_time: bool) -> list[str]:
+        """Return the scopes of a consent. A one-time consent is for a payment only."""
+        return SCOPES[self.version][one_time:]
+
     # -- the bank and the client's receiver of events
 
     def _answer_read(self, sent: ReceivedRequest) -> Any:

@@ -1,6 +1,7 @@
 """Tests of random sequences of actions on consents, tokens, payments and events, compared with a model of the rules."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,17 +11,21 @@ from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.consent import tokens
-from chalicelib.openbanking.flows.payments import initiation
+from chalicelib.openbanking.flows.payments import initiation, status_forms
+from chalicelib.openbanking.flows.reads import unified_funds, unified_reads
+from chalicelib.openbanking.flows.reads.unified_reads import UnifiedRead
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.records import consents
+from chalicelib.openbanking.records.payments import Payment, PaymentStatusReport
+from chalicelib.openbanking.unified.transaction_cursors import TransactionCursors
 from tests.causeway import Causeway
 from tests.kit.inputs import run_state_machines
 from tests.log_traces import TRACE
 from tests.openbanking.fault_scenarios import InMemory
 from tests.openbanking.hub_histories import HubHistory
 from tests.openbanking.kit import VERSIONS
-from tests.openbanking.unified_histories import UnifiedHistory
+from tests.openbanking.unified_histories import FIRST_CONSENT, UnifiedHistory
 
 
 @VERSIONS
@@ -104,6 +109,7 @@ def deliver_twice(history: HubHistory) -> None:
         history.time_passes(61)
 
 
+AVAILABLE = {"funds_available": True}
 NONE_RECORDED = RecordedDeliveries()
 DEFECTS: dict[str, tuple[Any, str, Any, Callable[[HubHistory], None], str]] = {
     "bearers are not checked": (TppAuthentication, "_consent", accept_any_consent, read_revoked, "a read reached"),
@@ -136,24 +142,64 @@ expected failure message.
 """
 
 
-def run_steps(history: HubHistory, steps: Callable[[HubHistory], None]) -> None:
+def store_status_only(self: Payment, report: PaymentStatusReport) -> Payment:
+    return replace(self, status=report.status)
+
+
+def execute_payment(history: HubHistory) -> None:
+    history.pay(1, "key-1", "12.30", "takes it", 1, None)
+    history.report(0, 0, 1, None)
+    history.ask_for_status(1, 0)
+
+
+def read_all(history: UnifiedHistory) -> None:
+    for amount in ("9.50", "12.30"):
+        history.confirm_funds(FIRST_CONSENT, 1, amount)
+
+
+UNIFIED_DEFECTS: dict[str, tuple[Any, str, Any, Callable[[UnifiedHistory], None], str]] = {
+    "no status is final": (status_forms, "FINAL", frozenset(), execute_payment, "a final status differs"),
+    "reports are left out": (Payment, "with_report", store_status_only, execute_payment, "the histories differ"),
+    "entries are left out": (UnifiedRead, "_read_entries", lambda *_: iter(()), read_all, "the entries differ"),
+    "transactions are left out": (unified_reads, "read_page", lambda *_: ([], None), read_all, "the entries differ"),
+    "cursors are left out": (TransactionCursors, "sign", lambda *_: None, read_all, "the results differ"),
+    "funds are available": (unified_funds, "read_answer", lambda *_: AVAILABLE, read_all, "the funds differ"),
+}
+"""The injected defects of the unified API, in the same form."""
+
+
+def run_steps(history: HubHistory, steps: Callable[[Any], None]) -> None:
+    history.begin(False)
     steps(history)
     history.each_event_is_received_once_and_in_order()
     history.consents_are_as_the_model_says()
 
 
+@pytest.mark.parametrize("history_type", [HubHistory, UnifiedHistory])
+@VERSIONS
 @pytest.mark.parametrize("name", DEFECTS)
 def test_each_invariant_of_the_history_test_detects_the_corresponding_defect(
-    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str, version: int, history_type: type[HubHistory]
 ) -> None:
     place, attribute, defect, steps, found = DEFECTS[name]
     monkeypatch.setattr(place, attribute, defect)
-    history = HubHistory(causeway, 1)
-    history.begin(False)
+    history = history_type(causeway, version)
 
     with pytest.raises(AssertionError, match=found):
         run_steps(history, steps)
     TRACE.end()  # the lines of a service with a defect may break the rules of logs, too
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", UNIFIED_DEFECTS)
+def test_the_history_test_detects_a_difference_between_the_unified_and_the_native_api(
+    causeway: Causeway, monkeypatch: pytest.MonkeyPatch, name: str, version: int
+) -> None:
+    place, attribute, defect, steps, found = UNIFIED_DEFECTS[name]
+    monkeypatch.setattr(place, attribute, defect)
+
+    with pytest.raises(AssertionError, match=found):
+        run_steps(UnifiedHistory(causeway, version), steps)
 
 
 def test_random_histories_of_a_client_detect_an_injected_defect(

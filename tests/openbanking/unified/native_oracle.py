@@ -270,11 +270,11 @@ def check_read(version: int, name: str, native: Json, unified: Json, account_id:
 
     entries, problems = expected_read(version, name, native, account_id)
     entries = [each for each in entries if status == "all" or each["status"] == status]
-    assert unified.get("problems", []) == problems
+    assert unified.get("problems", []) == problems, "the problems differ"
     assert [jsontext.dumps(each.pop("native")) for each in found] == [
         jsontext.dumps(each.pop("native")) for each in entries
-    ]
-    assert found == entries
+    ], "the entries differ"
+    assert found == entries, "the members of an entry differ"
 
 
 def _flattened(entry: Json) -> Json:
