@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -56,3 +57,15 @@ def bank_list(version: int, read: str, entries: Any) -> dict[str, Any]:
         more = {"paginator": {"limit": 100, "current_page": 1}} if read == "transactions" else {}
         return {"status": "success", **members, **more}
     return {"transactions": {"pending": [], **members}} if read == "transactions" else members
+
+
+def spread(version: int, read: str, change: Callable[[Any], Any]) -> Any:
+    """Return the bank's example response with changed entries."""
+    answer = UNIFIED[version, read].answer
+    holder = answer["transactions"] if version == 2 and read == "transactions" else answer
+    for name, value in holder.items():
+        if isinstance(value, list):
+            holder[name] = [change(each) for each in value]
+        elif name == "account":
+            holder[name] = change(value)
+    return answer
