@@ -7,7 +7,7 @@ express (letters of all scripts, check digits), the pattern is wider and the des
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from itertools import islice
 from typing import Annotated, Any, TypeVar, get_args
@@ -104,6 +104,13 @@ def rule_in(field: FieldInfo) -> ValueRule:
     """Return the rule of a model's field, which may be optional."""
     rules = [each for each in field.metadata if isinstance(each, ValueRule)]
     return rules[0] if rules else rule_of(next(each for each in get_args(field.annotation) if each is not type(None)))
+
+
+def annotation_parts(annotation: Any) -> Iterator[Any]:
+    """Return all parts of a type annotation: list items, union members, and type rules."""
+    yield annotation
+    for argument in get_args(annotation):
+        yield from annotation_parts(argument)
 
 
 def check_length(length: int, longest: int, shortest: int = 0, unit: str = "characters") -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.fields.field_types import PROBLEMS, OpenMessage
+from chalicelib.foundation.fields.field_types import PROBLEMS, OpenMessage, annotation_parts
 from chalicelib.foundation.fields.number_rules import IdRule
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
@@ -251,15 +251,8 @@ def _members_by_spelling(model: Model, spell: Spelling) -> Mapping[str, _KnownMe
     """Return the members of a model, keyed by every accepted spelling of their names."""
     table: dict[str, _KnownMember] = {}
     for name, field in model.model_fields.items():
-        parts = [*field.metadata, *_annotation_parts(field.annotation)]
+        parts = [*field.metadata, *annotation_parts(field.annotation)]
         rule = next((part for part in parts if isinstance(part, IdRule)), None)
         inner = next((part for part in parts if isinstance(part, type) and issubclass(part, OpenMessage)), None)
         table |= dict.fromkeys((name, spell(name)), _KnownMember(name, rule, inner))
     return table
-
-
-def _annotation_parts(annotation: Any) -> Iterator[Any]:
-    """Return all parts of a type annotation: list items, union members, and type rules."""
-    yield annotation
-    for argument in get_args(annotation):
-        yield from _annotation_parts(argument)

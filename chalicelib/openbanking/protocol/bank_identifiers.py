@@ -57,6 +57,11 @@ class BankIdRule(IdRule):
         return text if len(text) <= self.longest else fault("length", f"must have at most {self.longest} characters")
 
 
+def is_identifier_rule(rule: object) -> bool:
+    """Whether ``rule`` can find a problem of the kind ``identifier``."""
+    return isinstance(rule, BankIdRule) or (isinstance(rule, NumberRule) and rule.named is not None)
+
+
 BankId = Notation(Any, BankIdRule)
 """An identifier in a bank's response. The number in brackets is the maximum length in the specification."""
 BankNumber = Notation(Any, partial(NumberRule, named=LONGEST_ID))

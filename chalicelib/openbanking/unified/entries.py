@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from chalicelib.foundation.fields.field_types import OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.unified.answers import UnifiedProblem
+from chalicelib.openbanking.unified.decisive_members import decisive_model
 from chalicelib.openbanking.unified.values import number
 
 MOST_PROBLEMS = 100
@@ -57,7 +58,7 @@ def _is_usable(model: type[OpenMessage], name: str, place: int, entry: Any, prob
         problems.add(f"{name}[{place}]", None, "must be an object")
         return False
     try:
-        model.read(entry, most=None)
+        decisive_model(model).read(entry, most=None)
     except InvalidMessage as error:
         first = next((problem for problem in error.problems if problem.is_fatal), None)
         if first is not None:
