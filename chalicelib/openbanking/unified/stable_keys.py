@@ -6,14 +6,13 @@ A key is a digest of the transaction and, after a dot, an ordinal that tells equ
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 from chalicelib.openbanking.unified.values import shortest
 
 DIGEST_BYTES = 16
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def transaction_digest(account_id: str, transaction: Mapping[str, Any]) -> bytes:
@@ -38,8 +37,10 @@ def _content(account_id: str, transaction: Mapping[str, Any]) -> list[str | None
     ]
 
 
-def _digest(content: list[str | None]) -> bytes:
-    return hashlib.sha256(_ENCODER.encode(content).encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
+def _digest(content: Iterable[str | None]) -> bytes:
+    """Return the digest of a compact JSON array, with non-ASCII characters unescaped."""
+    array = ",".join(["null" if each is None else encode_basestring(each) for each in content])
+    return hashlib.sha256(f"[{array}]".encode("utf-8", "surrogatepass")).digest()[:DIGEST_BYTES]
 
 
 def stable_key(digest: bytes, ordinal: int) -> str:

@@ -2,9 +2,12 @@
 
 import copy
 import hashlib
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chalicelib.openbanking.unified.stable_keys import stable_key, transaction_digest
 
@@ -48,6 +51,14 @@ def test_digest_of_a_transaction_with_an_id_is_the_documented_one() -> None:
     assert transaction_digest(ACCOUNT, changed("transaction_id", "2026-000123")).hex() == (
         "64055ebf6727aafa8aee39751ca54443"
     )
+
+
+@given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None), min_size=1))
+def test_digest_of_any_text_is_over_its_json(account_id: str, transaction_id: str) -> None:
+    array = json.dumps([account_id, transaction_id], ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(array.encode("utf-8", "surrogatepass")).digest()[:16]
+
+    assert transaction_digest(account_id, changed("transaction_id", transaction_id)) == digest
 
 
 def test_digest_with_an_id_does_not_depend_on_other_members() -> None:
