@@ -53,7 +53,9 @@ def test_docs_give_a_problem_like_that_of_an_unusable_entry() -> None:
     text = " ".join(section(VERSIONS_PAGE, "## Problems").split())
     (example,) = re.findall(r"`(\{.+\})`", text)
     problems = Problems()
-    read_entries(Transaction, "booked", [(3, {"transaction_amount": {"amount": True, "currency": "EUR"}})], problems)
+    read_entries(
+        Transaction, "booked", [(3, {"transaction_amount": {"amount": True, "currency": "EUR"}})], None, problems
+    )
 
     assert [json.loads(example)] == problems.as_list()
 

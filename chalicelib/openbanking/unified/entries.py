@@ -5,13 +5,14 @@ An entry is unusable if the native call would refuse the whole response because 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from chalicelib.foundation.fields.field_types import OpenMessage
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.unified.answers import UnifiedProblem
 from chalicelib.openbanking.unified.decisive_members import decisive_model
+from chalicelib.openbanking.unified.rows import find
 from chalicelib.openbanking.unified.values import number
 
 MOST_PROBLEMS = 100
@@ -47,29 +48,31 @@ class Entry(NamedTuple):
 
 
 def read_entries(
-    model: type[OpenMessage], name: str, listed: Sequence[tuple[int, Any]], problems: Problems
+    model: type[OpenMessage], name: str, listed: Iterable[tuple[int, Any]], amount: str | None, problems: Problems
 ) -> list[Entry]:
-    """Validate the entries of the list ``name``, each with its position. Unusable ones are reported in ``problems``."""
-    return [Entry(place, each, _is_usable(model, name, place, each, problems)) for place, each in listed]
+    """Validate the entries of the list ``name``, each with its position. Unusable ones are reported in ``problems``.
+
+    Args:
+        amount: the path of a number that each entry must have, if any.
+    """
+    decisive, path = decisive_model(model), amount and amount.split(".")
+    entries = []
+    for position, entry in listed:
+        fault = _fault_of(decisive, entry)
+        if fault is None and path and number(find(entry, path)) is None:
+            fault = amount, "must be a number"
+        if fault is not None:
+            problems.add(f"{name}[{position}]", *fault)
+        entries.append(Entry(position, entry, fault is None))
+    return entries
 
 
-def _is_usable(model: type[OpenMessage], name: str, place: int, entry: Any, problems: Problems) -> bool:
+def _fault_of(decisive: type[Message], entry: Any) -> tuple[str | None, str] | None:
+    """Return the first member of an entry that makes it unusable, and the reason; ``None`` if it is usable."""
     if not isinstance(entry, dict):
-        problems.add(f"{name}[{place}]", None, "must be an object")
-        return False
+        return None, "must be an object"
     try:
-        decisive_model(model).read(entry, most=None)
+        decisive.read(entry, most=None)
     except InvalidMessage as error:
-        first = next((problem for problem in error.problems if problem.is_fatal), None)
-        if first is not None:
-            problems.add(f"{name}[{place}]", first.field, first.reason)
-            return False
-    return True
-
-
-def require_number(entry: Entry, name: str, member: str, value: Any, problems: Problems) -> str | None:
-    """Return the digits of a mandatory number. If it has none, report the entry of the list ``name``."""
-    found = number(value)
-    if found is None:
-        problems.add(f"{name}[{entry.position}]", member, "must be a number")
-    return found
+        return next(((problem.field, problem.reason) for problem in error.problems if problem.is_fatal), None)
+    return None

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import struct
 from base64 import urlsafe_b64decode
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor, SignedCursors
@@ -92,10 +92,12 @@ def cursor_reader(consent_id: str, account_id: str, query: Sequence[str]) -> str
     return f"{consent_id}/{hashlib.sha256(parts.encode()).hexdigest()}"
 
 
-def mark_of(digest: bytes, details: Sequence[str | None], ordinal: int, *, has_id: bool) -> Mark:
-    """Return the mark of an entry."""
-    if not has_id:
+def mark_of(digest: bytes, transaction: Mapping[str, Any], ordinal: int) -> Mark:
+    """Return the mark of a unified transaction with the digest of its stable key."""
+    if transaction["transaction_id"] is None:
         return Mark(digest[:MARK_BYTES], NO_DETAIL, ordinal)
+    amount = transaction["amount"]
+    details = (transaction["status"], transaction["direction"], amount["value"], amount["currency"])
     text = "\0".join([each or "" for each in details])
     detail = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:MARK_BYTES]
     return Mark(digest[:MARK_BYTES], b"\1" * MARK_BYTES if detail == NO_DETAIL else detail, ordinal)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.unified.answers import TransactionStatus
 from chalicelib.openbanking.unified.bank_requests import Members
-from chalicelib.openbanking.unified.entries import Problems, read_entries, require_number
+from chalicelib.openbanking.unified.entries import Problems, read_entries
 from chalicelib.openbanking.unified.rows import Direction, find
 from chalicelib.openbanking.unified.stable_keys import DIGEST_BYTES, stable_key, transaction_digest
 from chalicelib.openbanking.unified.tables import NativeList, TransactionTable
@@ -86,75 +86,66 @@ def read_page(
         for each in _read_list(table, native, answer, problems if selection.status in native.asked_by else Problems())
     ]
     reader = _PageReader(table, selection, page)
-    in_order = sorted(enumerate(entries), key=lambda numbered: numbered[1].status != "booked")
-    listed = [reader.read(place, entry) for place, entry in in_order]
+    booked_first = sorted(enumerate(entries), key=_is_not_booked)
+    listed = [reader.read(place, *entry) for place, entry in booked_first]
     position = table.next_position(selection.limit, page, answer, len(entries))
     return [each for each in listed if each is not None], reader.next_state(position, len(entries))
 
 
-class _ListedEntry(NamedTuple):
-    """An entry of the bank. ``status`` is ``None`` if the entry is not listed."""
-
-    raw: Any
-    status: TransactionStatus | None
-    value: str
+_StatedEntry = tuple[Any, TransactionStatus | None]
+"""An entry of the bank, and its status; ``None`` if it is not listed."""
 
 
 def _read_list(
     table: TransactionTable, native: NativeList, answer: Members, problems: Problems
-) -> Iterator[_ListedEntry]:
-    amount, found = table.amount.split("."), find(answer, native.path.split("."))
-    listed = [*enumerate(found if isinstance(found, list) else ())]
-    for entry in read_entries(table.entry, native.name, listed, problems):
-        value = None
-        if entry.is_usable:
-            value = require_number(entry, native.name, table.amount, find(entry.raw, amount), problems)
-        yield _ListedEntry(entry.raw, None if value is None else native.status(entry.raw), value or "")
+) -> Iterator[_StatedEntry]:
+    found = find(answer, native.path.split("."))
+    listed = enumerate(found if isinstance(found, list) else ())
+    for _, entry, is_usable in read_entries(table.entry, native.name, listed, table.amount, problems):
+        yield entry, native.status(entry) if is_usable else None
+
+
+def _is_not_booked(numbered: tuple[int, _StatedEntry]) -> bool:
+    return numbered[1][1] != "booked"
 
 
 class _PageReader:
-    """Builds the transactions of a page, and remembers digests and marks by the place of the entry at the bank."""
+    """Builds the transactions of a page, and remembers them by the place of the entry at the bank."""
 
     def __init__(self, table: TransactionTable, selection: TransactionSelection, page: PageState) -> None:
         self._table, self._selection, self._page = table, selection, page
+        self._amount = table.amount.split(".")
         marks = sorted(page.marks, key=lambda mark: mark.ordinal)
         self._last_ordinals = {mark.digest: mark.ordinal for mark in marks}
         self._before = {(mark.digest, mark.detail) for mark in marks if mark.detail != NO_DETAIL}
         self._ordinals: dict[bytes, int] = {}
         self._digests: dict[int, bytes] = {}
-        self._marks: dict[int, Mark] = {}
+        self._transactions: dict[int, tuple[dict[str, Any], int]] = {}
 
-    def read(self, place: int, entry: _ListedEntry) -> dict[str, Any] | None:
+    def read(self, place: int, entry: Any, status: TransactionStatus | None) -> dict[str, Any] | None:
         """Return the transaction of an entry; ``None`` if it is not listed or repeats one of the page before."""
-        if entry.status is None:
-            self._digests[place] = hashlib.sha256(jsontext.dumps(entry.raw).encode()).digest()[:DIGEST_BYTES]
+        if status is None:
+            self._digests[place] = hashlib.sha256(jsontext.dumps(entry).encode()).digest()[:DIGEST_BYTES]
             return None
-        content = self._build(entry)
-        digest = transaction_digest(self._selection.account_id, content)
-        mark, is_repeated = self._mark(digest, content)
-        self._digests[place], self._marks[place], self._ordinals[digest] = digest, mark, mark.ordinal
+        content = self._build(entry, status)
+        self._digests[place] = digest = transaction_digest(self._selection.account_id, content)
+        before = self._last_ordinals.get(digest[:MARK_BYTES], 0)
+        is_repeated = before > 0 and mark_of(digest, content, before)[:2] in self._before
+        ordinal = (self._ordinals.get(digest) or before) + (not is_repeated)
+        self._ordinals[digest], self._transactions[place] = ordinal, (content, ordinal)
         if is_repeated or not self._selection.includes(content):
             return None
-        content["stable_key"] = stable_key(digest, mark.ordinal)
-        return {**content, "native": entry.raw} if self._selection.with_native else content
+        content["stable_key"] = stable_key(digest, ordinal)
+        return {**content, "native": entry} if self._selection.with_native else content
 
-    def _build(self, entry: _ListedEntry) -> dict[str, Any]:
-        direction = self._direction(entry.raw, entry.value)
-        content = self._table.shape.build_directed(entry.raw, direction)
-        content["status"], content["direction"] = entry.status, direction
+    def _build(self, entry: Members, status: TransactionStatus) -> dict[str, Any]:
+        direction = self._direction(entry)
+        content = self._table.shape.build_directed(entry, direction)
+        content["status"], content["direction"] = status, direction
         return content
 
-    def _mark(self, digest: bytes, content: Mapping[str, Any]) -> tuple[Mark, bool]:
-        """Return the mark of a transaction, and whether it repeats one of the page before."""
-        amount, has_id = content["amount"], content["transaction_id"] is not None
-        details = (content["status"], content["direction"], amount["value"], amount["currency"])
-        last = self._ordinals.get(digest) or self._last_ordinals.get(digest[:MARK_BYTES], 0)
-        mark = mark_of(digest, details, last, has_id=has_id)
-        is_repeated = (mark.digest, mark.detail) in self._before
-        return (mark if is_repeated else mark._replace(ordinal=last + 1)), is_repeated
-
-    def _direction(self, entry: Members, value: str) -> Direction | None:
-        if value.startswith("-"):
+    def _direction(self, entry: Members) -> Direction | None:
+        if str(find(entry, self._amount)).startswith("-"):
             return "debit"
         if not self._selection.unsigned_amounts:
             return "credit"
@@ -173,5 +164,9 @@ class _PageReader:
             raise UnusablePage("page_key_too_long")
         if empty_pages >= MOST_EMPTY_PAGES:
             raise UnusablePage("pages_empty")
-        marks = [self._marks[place] for place in range(max(count - MOST_MARKS, 0), count) if place in self._marks]
-        return PageState(position, digest, repeats, empty_pages, marks)
+        return PageState(position, digest, repeats, empty_pages, [*self._last_marks(count)])
+
+    def _last_marks(self, count: int) -> Iterator[Mark]:
+        for place in range(max(count - MOST_MARKS, 0), count):
+            if place in self._transactions:
+                yield mark_of(self._digests[place], *self._transactions[place])

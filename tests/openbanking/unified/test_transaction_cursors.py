@@ -4,6 +4,7 @@ import base64
 import hashlib
 import string
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -149,35 +150,42 @@ def test_cursor_stays_valid_after_one_rotation_of_the_data_key(causeway: Causewa
 # -- marks and digests
 
 
-DETAILS = ("booked", "debit", "12.50", "EUR")
+TRANSACTION = {
+    "transaction_id": "T-1",
+    "status": "booked",
+    "direction": "debit",
+    "amount": {"value": "12.50", "currency": "EUR"},
+}
 
 
 @pytest.mark.parametrize(
     "details",
     [
-        ("pending", "debit", "12.50", "EUR"),
-        ("booked", "credit", "12.50", "EUR"),
-        ("booked", None, "12.50", "EUR"),
-        ("booked", "debit", "12.51", "EUR"),
-        ("booked", "debit", "12.50", "GBP"),
-        ("booked", "debit", "12.50", None),
+        {"status": "pending"},
+        {"direction": "credit"},
+        {"direction": None},
+        {"amount": {"value": "12.51", "currency": "EUR"}},
+        {"amount": {"value": "12.50", "currency": "GBP"}},
+        {"amount": {"value": "12.50", "currency": None}},
     ],
 )
-def test_mark_differs_if_a_detail_of_the_entry_differs(details: tuple[str | None, ...]) -> None:
+def test_mark_differs_if_a_detail_of_the_entry_differs(details: dict[str, Any]) -> None:
     digest = bytes(16)
 
-    assert mark_of(digest, details, 1, has_id=True) != mark_of(digest, DETAILS, 1, has_id=True)
+    assert mark_of(digest, TRANSACTION | details, 1) != mark_of(digest, TRANSACTION, 1)
 
 
 def test_mark_of_an_entry_without_an_id_has_no_details() -> None:
-    assert mark_of(bytes(range(16)), DETAILS, 2, has_id=False) == Mark(bytes(range(4)), NO_DETAIL, 2)
+    entry = TRANSACTION | {"transaction_id": None}
+
+    assert mark_of(bytes(range(16)), entry, 2) == Mark(bytes(range(4)), NO_DETAIL, 2)
 
 
 def test_mark_of_an_entry_with_an_id_has_details_even_if_their_digest_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     zeros = SimpleNamespace(digest=lambda: bytes(32))
     monkeypatch.setattr(transaction_cursors, "hashlib", SimpleNamespace(sha256=lambda _: zeros))
 
-    assert mark_of(bytes(16), DETAILS, 1, has_id=True).detail == b"\1\1\1\1"
+    assert mark_of(bytes(16), TRANSACTION, 1).detail == b"\1\1\1\1"
 
 
 @pytest.mark.parametrize("digests", [[], [b"a"], [b"a", b"a"], [b"a"] * 100])

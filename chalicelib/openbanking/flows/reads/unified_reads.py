@@ -31,9 +31,9 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.openbanking.unified.bank_requests import Members, build_request
 from chalicelib.openbanking.unified.calls import UnifiedCall
-from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, read_entries, require_number
+from chalicelib.openbanking.unified.entries import MISSING, Entry, Problems, read_entries
 from chalicelib.openbanking.unified.messages import QUERIES
-from chalicelib.openbanking.unified.rows import BANK, find
+from chalicelib.openbanking.unified.rows import BANK
 from chalicelib.openbanking.unified.tables import FundsTable, ListTable, ReadTable, TransactionTable
 from chalicelib.openbanking.unified.transaction_cursors import PageState, TransactionCursors, cursor_reader
 from chalicelib.openbanking.unified.transaction_pages import TransactionSelection, UnusablePage, read_page
@@ -157,38 +157,23 @@ class UnifiedRead:
     def _read_entries(
         self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems
     ) -> Iterator[Members]:
-        entries = read_entries(table.entry, table.name, listed, problems)
-        usable: Sequence[Entry] = [
-            entry for entry in entries if entry.is_usable and self._has_amount(table, entry, problems)
-        ]
+        entries: Sequence[Entry] = read_entries(table.entry, table.name, listed, table.amount, problems)
         if table.account_id is not None:
-            usable = self._of_account(table, table.account_id, listed, usable, problems)
-        return (self._build(entry.raw, bank) for entry in usable)
-
-    def _has_amount(self, table: ListTable, entry: Entry, problems: Problems) -> bool:
-        if table.amount is None:
-            return True
-        amount = find(entry.raw, table.amount.split("."))
-        return require_number(entry, table.name, table.amount, amount, problems) is not None
+            entries = self._of_account(table, table.account_id, entries, problems)
+        return (self._build(entry.raw, bank) for entry in entries if entry.is_usable)
 
     def _of_account(
-        self,
-        table: ListTable,
-        member: str,
-        listed: Sequence[tuple[int, Any]],
-        usable: Sequence[Entry],
-        problems: Problems,
+        self, table: ListTable, member: str, entries: Sequence[Entry], problems: Problems
     ) -> Sequence[Entry]:
-        """Return the usable entries of the requested account or, if the bank lists none, the only entry."""
-        places = {
-            place
-            for place, entry in listed
-            if isinstance(entry, dict) and identifier(entry.get(member)) == self.query["account_id"]
-        }
-        if places or len(listed) < 2:
-            return [entry for entry in usable if not places or entry.position in places]
+        """Return the entries of the requested account or, if the bank lists none, the only entry."""
+        own = [entry for entry in entries if self._is_of_account(entry.raw, member)]
+        if own or len(entries) < 2:
+            return own or entries
         problems.add(table.name, member, "is the requested account in no entry")
         return ()
+
+    def _is_of_account(self, entry: Any, member: str) -> bool:
+        return isinstance(entry, dict) and identifier(entry.get(member)) == self.query["account_id"]
 
     def _read_transactions(
         self,
