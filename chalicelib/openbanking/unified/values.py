@@ -25,6 +25,7 @@ MOST_DIGITS = 100
 _NUMBER = NumberRule(MOST_DIGITS)
 _DIGITS = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _TIME = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_LONGEST_TIME = 64
 _DAY = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[T ]{_TIME})?")
 
 Converter = Callable[[Any], Any]
@@ -90,14 +91,14 @@ def account_number_of_iban(value: object) -> str | None:
 
 def day(value: object) -> str | None:
     """Return the day, without a time."""
-    found = _DAY.fullmatch(value) if isinstance(value, str) else None
-    return _read_day(found[1]) if found else None
+    return _read_day(value) if isinstance(value, str) and len(value) <= _LONGEST_TIME else None
 
 
 @lru_cache(maxsize=1024)
 def _read_day(text: str) -> str | None:
+    found = _DAY.fullmatch(text)
     try:
-        return date.fromisoformat(text).isoformat()
+        return date.fromisoformat(found[1]).isoformat() if found else None
     except ValueError:
         return None
 
