@@ -175,13 +175,6 @@ def update(
       .venv/bin/python -m infra.admin banks update DEMOGB21 --unattended-reads 4
       .venv/bin/python -m infra.admin banks update DEMOGB21 --inactive
     """
-    switches = read_switches(
-        unsigned_amounts=unsigned_amounts,
-        balance_type=balance_type,
-        credit_limit=credit_limit,
-        credit_limit_unstated=credit_limit_unstated,
-        no_date_to=no_date_to,
-    )
     given: dict[str, Any] = {
         "name": name,
         "country": country,
@@ -197,14 +190,22 @@ def update(
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
-    changes |= switches if history_days is None else {**switches, "history_days": read_days(history_days)}
+    changes |= read_switches(
+        unsigned_amounts=unsigned_amounts,
+        balance_type=balance_type,
+        credit_limit=credit_limit,
+        credit_limit_unstated=credit_limit_unstated,
+        no_date_to=no_date_to,
+    )
+    if history_days is not None:
+        changes["history_days"] = read_days(history_days)
     if not changes:
         raise CommandRefused("no change was specified: see --help for the options")
     banks = connection.connect().openbanking.banks
     stored = banks.get(bic)
     if changes.get("api_version", stored.api_version) != stored.api_version:
-        switches = {name: getattr(Bank, name) for name in stored.version.switches}
-        changes = {"scopes": (), "schemes": (), **switches, **changes}
+        defaults = {name: getattr(Bank, name) for name in stored.version.switches}
+        changes = {"scopes": (), "schemes": (), **defaults, **changes}
     bank = banks.change(bic, **changes)
     return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 

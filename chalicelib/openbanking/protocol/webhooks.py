@@ -8,7 +8,7 @@ support the call.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, TypedDict
+from typing import Any, ClassVar, Literal, TypedDict
 
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -140,7 +140,13 @@ class RelayedCall:
 
 @dataclass(frozen=True, slots=True)
 class PaymentCall:
-    """A kind of payment initiation; ``body_bytes`` is the maximum body size."""
+    """A kind of payment initiation. ``scheme_member`` is the name of the payment scheme in the TPP's body.
+
+    Attributes:
+        body_bytes: the maximum size of the TPP's body.
+    """
+
+    scheme_member: ClassVar[str] = "payment_scheme"
 
     kind: Kind
     path: str

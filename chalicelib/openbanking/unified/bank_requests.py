@@ -24,7 +24,7 @@ _PAYMENTS = "payments"
 """The list of payments in a bulk payment: the unified one and that of each version."""
 
 
-def unchanged(value: Any) -> Any:
+def keep(value: Any) -> Any:
     """Return a value unchanged."""
     return value
 
@@ -67,7 +67,7 @@ class RequestRow:
 
     native: str
     unified: str
-    convert: Converter = unchanged
+    convert: Converter = keep
     longest: int | None = None
     refused_as: RefusedRow | None = None
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import webhooks
@@ -22,6 +23,8 @@ class UnifiedCall(RelayedCall):
 @dataclass(frozen=True, slots=True)
 class UnifiedPaymentCall(PaymentCall):
     """A kind of unified payment. ``scope`` is the unified scope that it needs, ``None`` without a consent."""
+
+    scheme_member: ClassVar[str] = "scheme"
 
     scope: str | None = None
 

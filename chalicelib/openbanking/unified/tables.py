@@ -49,11 +49,9 @@ class ListTable(ReadTable):
         entry: the model of an entry.
         amount: the native path of an amount, without which an entry is unusable; ``None`` if there is none.
         account_id: the member of an entry that must be the requested account, if the bank lists accounts.
-        unified_name: the member of the unified response that contains the list.
     """
 
     entry: type[OpenMessage]
-    unified_name: str
     amount: str | None = None
     account_id: str | None = None
 

@@ -8,11 +8,12 @@ from typing import Any
 from chalicelib.foundation.fields.registries import alpha_3_countries
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.webhooks import FUNDS_CONFIRMATIONS
-from chalicelib.openbanking.unified.bank_requests import ORDER, RefusedRow, RequestRow, RequestTable, unchanged
+from chalicelib.openbanking.unified.bank_requests import ORDER, RefusedRow, RequestRow, RequestTable, keep
 from chalicelib.openbanking.unified.tables import FundsTable
 from chalicelib.openbanking.unified.values import Converter
 
 LONGEST_FUNDS_ACCOUNT_ID = 20
+"""The longest ``account_id`` in a request to confirm funds (specification, Version 1)."""
 _ACCOUNT_TAKEN = "banks of version 1 take an iban, or account_number with sort_code"
 _DEBTOR_TAKEN = "banks of version 1 take the debtor's account as an iban"
 _NO_DEBTOR_TAKEN = "banks of version 1 take no debtor account in direct payments"
@@ -77,9 +78,7 @@ PAYMENTS: Mapping[Kind, RequestTable] = {
         _debtor_refused(_DEBTOR_TAKEN),
         ("debtor.name",),
         RequestTable(
-            (*_creditor(unchanged), RequestRow("payment_scheme", f"{ORDER}.scheme")),
-            _CREDITOR_REFUSED,
-            _CREDITOR_LEFT_OUT,
+            (*_creditor(keep), RequestRow("payment_scheme", f"{ORDER}.scheme")), _CREDITOR_REFUSED, _CREDITOR_LEFT_OUT
         ),
     ),
 }

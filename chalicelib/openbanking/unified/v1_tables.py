@@ -19,6 +19,7 @@ from chalicelib.openbanking.unified.tables import (
 from chalicelib.openbanking.unified.transaction_cursors import PageState
 
 LONGEST_ACCOUNT_ID = 34
+"""The longest ``account_id`` in a request to a bank (specification, Version 1, account and payments)."""
 SIDES = Sides(payer="sender_data", payee="receiver_data")
 _ACCOUNT_ROW = RequestRow("account_id", "account_id")
 ACCOUNT_SHAPE = Shape(
@@ -105,7 +106,7 @@ def next_page(limit: int, page: PageState, answer: Members, count: int) -> str |
 
 
 UNIFIED = UnifiedVersion(
-    accounts=ListTable(ACCOUNTS, (), ACCOUNT_SHAPE, LONGEST_ACCOUNT_ID, "accounts", messages.Account, "accounts"),
+    accounts=ListTable(ACCOUNTS, (), ACCOUNT_SHAPE, LONGEST_ACCOUNT_ID, "accounts", messages.Account),
     account=ReadTable(ACCOUNT, (_ACCOUNT_ROW,), ACCOUNT_SHAPE, LONGEST_ACCOUNT_ID, "account"),
     balances=ListTable(
         ACCOUNT_BALANCE,
@@ -114,7 +115,6 @@ UNIFIED = UnifiedVersion(
         LONGEST_ACCOUNT_ID,
         "accounts",
         messages.Balance,
-        "balances",
         amount="balance",
         account_id="id",
     ),

@@ -116,7 +116,7 @@ def next_page(_limit: int, _page: PageState, answer: Members, _count: int) -> st
 
 
 UNIFIED = UnifiedVersion(
-    accounts=ListTable(ACCOUNTS, (), ACCOUNT_SHAPE, LONGEST_ID, "accounts", messages.AccountReference, "accounts"),
+    accounts=ListTable(ACCOUNTS, (), ACCOUNT_SHAPE, LONGEST_ID, "accounts", messages.AccountReference),
     account=ReadTable(ACCOUNT, (_ACCOUNT_ROW,), ACCOUNT_SHAPE, LONGEST_ID, "account"),
     balances=ListTable(
         ACCOUNT_BALANCE,
@@ -125,7 +125,6 @@ UNIFIED = UnifiedVersion(
         LONGEST_ID,
         "balances",
         messages.Balance,
-        "balances",
         amount="balance_amount.amount",
     ),
     transactions=TransactionTable(

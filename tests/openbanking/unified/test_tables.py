@@ -13,7 +13,7 @@ from chalicelib.openbanking.unified import answers, v1_tables, v2_tables
 from chalicelib.openbanking.unified.bank_requests import build_request
 from chalicelib.openbanking.unified.calls import UNIFIED_READS
 from chalicelib.openbanking.unified.rows import BANK, Shape, Sides
-from chalicelib.openbanking.unified.tables import ListTable, ReadTable, TransactionTable
+from chalicelib.openbanking.unified.tables import ReadTable, TransactionTable
 from chalicelib.openbanking.unified.versions import UNIFIED_VERSIONS
 from tests.openbanking.unified.transaction_lists import payment, read_one, transaction
 
@@ -480,9 +480,9 @@ def native_members(version: int, table: ReadTable) -> Iterator[str]:
 
 
 def object_name(table: ReadTable) -> str:
-    if isinstance(table, TransactionTable):
-        return "transactions"
-    return table.unified_name if isinstance(table, ListTable) else table.name
+    return next(
+        call.name for call in UNIFIED_READS for version in UNIFIED_VERSIONS.values() if version.read(call) is table
+    )
 
 
 def read_tables(version: int) -> list[ReadTable]:

@@ -49,11 +49,6 @@ class PaymentOrder:
         return self.caller.consent if self.caller else None
 
     @property
-    def scheme_member(self) -> str:
-        """The name of the payment scheme in the TPP's call."""
-        return "scheme" if isinstance(self.call, UnifiedPaymentCall) else "payment_scheme"
-
-    @property
     def one_time_caller(self) -> Caller | None:
         """Return the caller if this order uses a one-time consent, otherwise ``None``."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
@@ -77,7 +72,7 @@ def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:
 def check_swift(order: PaymentOrder, scheme_name: object) -> None:
     """Refuse the scheme SWIFT if no bank of the version offers it for this kind of payment. Raises: Refusal."""
     if scheme_name == SWIFT and not allows_swift(order):
-        raise refusals.SWIFT_NOT_POSSIBLE(member=order.scheme_member)
+        raise refusals.SWIFT_NOT_POSSIBLE(member=order.call.scheme_member)
 
 
 def allows_swift(order: PaymentOrder) -> bool:
@@ -112,7 +107,7 @@ def fill_in_schemes(order: PaymentOrder, request: dict[str, Any]) -> None:
     """
     possible = possible_schemes(order.version.schemes, order.call.kind, order.bank.schemes)
     for part, currency in order.webhook.scheme_places(request):
-        part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible, order.scheme_member)
+        part["payment_scheme"] = scheme(part.get("payment_scheme"), currency, possible, order.call.scheme_member)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -62,7 +62,7 @@ def validate_unified(
     if len(query.get("account_id") or "") > table.longest_account_id:
         raise refusals.ACCOUNT_ID_TOO_LONG(longest=table.longest_account_id)
     first = PageState(table.first_position if isinstance(table, TransactionTable) else "")
-    read = UnifiedRead(webhook, table, query, first, clock, transaction_cursors)
+    read = UnifiedRead(call, webhook, table, query, first, clock, transaction_cursors)
     if query.get("cursor") is None:
         return read
     try:
@@ -80,6 +80,7 @@ class UnifiedRead:
         page: the position of the page, for transactions.
     """
 
+    call: UnifiedCall
     webhook: Webhook
     table: ReadTable
     query: dict[str, Any]
@@ -152,7 +153,7 @@ class UnifiedRead:
         if self.webhook.account_id is not None:
             listed = [*withhold_entries(consent, self.webhook, listed)]
         found = [*self._read_entries(table, listed, bank, problems)]
-        return {**account, "problems": problems.as_list(), table.unified_name: found}
+        return {**account, "problems": problems.as_list(), self.call.name: found}
 
     def _read_entries(
         self, table: ListTable, listed: Sequence[tuple[int, Any]], bank: Bank, problems: Problems

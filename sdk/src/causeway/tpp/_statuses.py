@@ -9,9 +9,9 @@ from causeway._final_statuses import FINAL_V1, FINAL_V2
 if TYPE_CHECKING:
     from causeway.tpp._generated.models import AskedStatus, OrderWithoutPayment, PaymentStatus, ReportedStatus
 
-PAID = {"executed", "settled"}
-PAID_V1 = {4}
-PAID_V2 = {"ACSC", "ACCC"}
+PAID = frozenset({"executed", "settled"})
+PAID_V1 = frozenset({4})
+PAID_V2 = frozenset({"ACSC", "ACCC"})
 
 
 def is_final(status: PaymentStatus | ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
