@@ -231,7 +231,6 @@ UNIFIED = UnifiedVersion(
         LONGEST_ID,
         "rows",
         Balance,
-        "balances",
         amount="balance",
     ),
     transactions=TransactionTable(
