@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chalicelib.openbanking.unified import values
-from chalicelib.openbanking.unified.bank_requests import RequestRow, RequestTable, unchanged
+from chalicelib.openbanking.unified.bank_requests import RequestRow, RequestTable, keep
 from chalicelib.openbanking.unified.tables import UnifiedVersion
 
 Conversion = Callable[..., Any]
-_PLAIN = (unchanged, values.text, values.boolean)
+_PLAIN = (keep, values.text, values.boolean)
 """Conversions that change nothing."""
 
 
