@@ -14,6 +14,7 @@ from infra.conformance.checks import (
     payments,
     requests,
     spelled_values,
+    transaction_ids,
     webhooks,
 )
 from infra.conformance.subjects import subjects_of
@@ -28,7 +29,7 @@ def checks_of(version: Version) -> list[Check]:
     found = [*connection.checks(version), *authorization.checks(version)]
     for subject in subjects_of(version):
         found += [*webhooks.checks(version, subject), *requests.checks(version, subject)]
-        for module in (accounts, pages, history, spelled_values):
+        for module in (accounts, pages, history, transaction_ids, spelled_values):
             found += module.checks(version, subject)
         if subject.role == "payment":
             found += payments.checks(version, subject)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -12,8 +11,9 @@ from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
+from infra.conformance.checks.entries import booked_transactions, booking_day, count_absent, is_day, transactions
 from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, require_refused
-from infra.conformance.checks.pages import PAGE_LIMIT, entry_id, keyed_pages, transactions
+from infra.conformance.checks.pages import PAGE_LIMIT, keyed_pages
 from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
@@ -39,7 +39,7 @@ def _payment_values(session: Session, subject: Subject) -> Evidence:
 
 
 def _wrong_payment(place: str, payment: Mapping[str, Any]) -> Iterator[str]:
-    if not _is_day(payment["date_created"]):
+    if not is_day(payment["date_created"]):
         yield f"{place}: date_created is not YYYY-MM-DD"
     if payment.get("status") is not None and NUMBERS.read(_as_int(payment["status"])) is None:
         yield f"{place}: status is not one of {', '.join(map(str, NUMBERS.meanings))}"
@@ -49,13 +49,6 @@ def _wrong_payment(place: str, payment: Mapping[str, Any]) -> Iterator[str]:
 
 def _as_int(value: Any) -> Any:
     return int(value) if str(value).isdecimal() else value
-
-
-def _is_day(value: object) -> bool:
-    try:
-        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
 
 
 def _signs(session: Session, subject: Subject) -> Evidence:
@@ -139,35 +132,34 @@ def _both(session: Session, subject: Subject) -> Evidence:
     everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
     if not everything.is_complete:
         raise CheckSkipped("there are too many transactions to read them all")
-    listed = {entry_id(each) for _, answer in everything.pages for each in transactions(answer)}
+    listed = everything.entries(transactions)
     for status in ("pending", "booked"):
         call, answer = answered(session, subject, booking_status=status)
-        left_out = {entry_id(each) for each in answer["transactions"].get(status) or ()} - listed
-        said = f"both leaves out {len(left_out)} transactions that {status} lists"
+        left_out = count_absent(answer["transactions"].get(status) or (), listed)
+        said = f"both leaves out {left_out} transactions that {status} lists"
         demand(not left_out, call.evidence, said)
     return everything.last_call.evidence
 
 
 def _one_day(session: Session, subject: Subject) -> Evidence:
     _, answer = answered(session, subject)
-    days = [_booking_day(each) for each in answer["transactions"].get("booked") or ()]
+    days = map(booking_day, booked_transactions(answer))
     day = next((each for each in days if each), None)
     if day is None:
         raise CheckSkipped("no booked transaction has a booking_date")
     call, found = answered(session, subject, booking_status="booked", date_from=day, date_to=day)
-    other = [each for each in map(_booking_day, found["transactions"]["booked"]) if each not in (None, day)]
+    other = [each for each in map(booking_day, found["transactions"]["booked"]) if each not in (None, day)]
     return demand(not other, call.evidence, f"there are transactions of other days than {day}")
 
 
 def _last_day(session: Session, subject: Subject) -> Evidence:
     _, answer = answered(session, subject)
-    booked = answer["transactions"].get("booked") or ()
-    days = [_booking_day(each) for each in booked if _is_of_one_day(each)]
+    days = [booking_day(each) for each in booked_transactions(answer) if _is_of_one_day(each)]
     day = next((each for each in days if each), None)
     if day is None:
         raise CheckSkipped("no booked transaction has a booking_date that is also its value_date")
     call, found = answered(session, subject, booking_status="booked", date_from=day, date_to=day)
-    listed = [_booking_day(each) for each in found["transactions"]["booked"]]
+    listed = [booking_day(each) for each in found["transactions"]["booked"]]
     return demand(day in listed, call.evidence, f"no transaction of {day} is listed, though one was booked on it")
 
 
@@ -176,17 +168,12 @@ def _is_of_one_day(transaction: Mapping[str, Any]) -> bool:
     return amount.get("value_date") in (None, amount.get("booking_date"))
 
 
-def _booking_day(transaction: Mapping[str, Any]) -> str | None:
-    day = transaction["transaction_amount"].get("booking_date")
-    return day if _is_day(day) else None
-
-
 def _transaction_days(session: Session, subject: Subject) -> Evidence:
     call, answer = answered(session, subject)
     days = [
         each["transaction_amount"].get(name) for each in transactions(answer) for name in ("value_date", "booking_date")
     ]
-    wrong = [each for each in days if each is not None and not _is_day(each)]
+    wrong = [each for each in days if each is not None and not is_day(each)]
     return demand(not wrong, call.evidence, "value_date or booking_date is not YYYY-MM-DD")
 
 

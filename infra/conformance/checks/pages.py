@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.v1_account_messages import LAST_PAGE
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.caller import Call
 from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
+from infra.conformance.checks.entries import (
+    Entry,
+    booked_payments,
+    booked_transactions,
+    count_absent,
+    find_repeated_page,
+    find_shared_entry,
+    payments,
+    transactions,
+)
 from infra.conformance.checks.judging import RULES, demand
 from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import Session
@@ -23,26 +31,14 @@ from infra.conformance.subjects import Subject
 PAGE_LIMIT = 100
 _MOST_PAGES = 20
 _PARTS = 3
-_SETTLED = 4
-"""The version 1 status of payments that are booked."""
-Entry = Mapping[str, Any]
+_NUMBERED_REPEATS = 1
+"""How often in a row a page of version 1 can repeat the page before: pages shift when payments arrive."""
+EntriesOf = Callable[[Mapping[str, Any]], list[Entry]]
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
     """Return the checks of one webhook's pages."""
     return content_rows.build(version, subject, _ROWS.get(subject.name, ()))
-
-
-def transactions(answer: Mapping[str, Any]) -> list[Entry]:
-    """Return the booked and the pending transactions of a response."""
-    found = answer["transactions"]
-    return [*(found.get("booked") or ()), *(found.get("pending") or ())]
-
-
-def entry_id(entry: Entry) -> str:
-    """Return the id of a payment or transaction, or all its members if it has no id."""
-    given = entry.get("id", entry.get("transaction_id"))
-    return str(given) if isinstance(given, str | int) else jsontext.dumps(entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +57,20 @@ class Pages:
     def last_call(self) -> Call:
         return self.pages[-1][0]
 
-    def entries(self, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> list[list[Entry]]:
+    def evidence(self, number: int) -> Evidence:
+        """Return the exchange of a page."""
+        return self.pages[number - 1][0].evidence
+
+    def by_page(self, entries_of: EntriesOf) -> list[list[Entry]]:
         """Return the entries of each page."""
         return [entries_of(answer) for _, answer in self.pages]
 
+    def entries(self, entries_of: EntriesOf) -> list[Entry]:
+        """Return the entries of all pages."""
+        return [each for page in self.by_page(entries_of) for each in page]
+
 
 # -- reading page after page
-
-
-def _payments(answer: Mapping[str, Any]) -> list[Entry]:
-    found: list[Entry] = answer["payments"]
-    return found
 
 
 def _size(count: int, *, is_all: bool) -> int:
@@ -83,10 +82,11 @@ def numbered_pages(session: Session, subject: Subject, record_count: int = 0) ->
     CheckSkipped, CheckFailed.
     """
     key = ("pages", subject.name, record_count)
-    return session.once(key, lambda: _read_numbered(session, subject, record_count))
+    return session.once(key, lambda: read_numbered(session, subject, record_count))
 
 
-def _read_numbered(session: Session, subject: Subject, record_count: int) -> Pages:
+def read_numbered(session: Session, subject: Subject, record_count: int = 0) -> Pages:
+    """Read the pages of payments of version 1. Raises: CheckSkipped, CheckFailed."""
     _, first = answered(session, subject)
     size = record_count or _size(len(first["payments"]), is_all=_is_last(first, PAGE_LIMIT))
     found = []
@@ -110,13 +110,17 @@ def keyed_pages(session: Session, subject: Subject, booking_status: str = "both"
         CheckSkipped, CheckFailed.
     """
     key = ("pages", subject.name, booking_status, page_size)
-    return session.once(key, lambda: _read_keyed(session, subject, booking_status, page_size))
+    return session.once(key, lambda: _read_sized(session, subject, booking_status, page_size))
 
 
-def _read_keyed(session: Session, subject: Subject, booking_status: str, page_size: int) -> Pages:
+def _read_sized(session: Session, subject: Subject, booking_status: str, page_size: int) -> Pages:
     _, first = answered(session, subject)
     size = page_size or _size(len(transactions(first)), is_all=not _key_of(first))
-    asked: dict[str, Any] = {"booking_status": booking_status, "page_size": size}
+    return read_keyed(session, subject, booking_status=booking_status, page_size=size)
+
+
+def read_keyed(session: Session, subject: Subject, **asked: Any) -> Pages:
+    """Read the pages of transactions of version 2. Raises: CheckSkipped, CheckFailed."""
     found: list[tuple[Call, Mapping[str, Any]]] = []
     keys: set[str] = set()
     while len(found) < _MOST_PAGES:
@@ -168,39 +172,39 @@ def _small_transactions(session: Session, subject: Subject) -> Evidence:
     return demand(longest <= 1, call.evidence, "there are more booked or more pending transactions than page_size")
 
 
-def _no_entry_twice(pages: Pages, entries: list[list[Entry]]) -> Evidence:
+def _no_entry_twice(pages: Pages, large: Pages, entries_of: EntriesOf, allowed: int = 0) -> Evidence:
     if len(pages.pages) < 2:
         raise CheckSkipped("there is one page only")
-    for number, page in enumerate(entries[1:], start=1):
-        before = {entry_id(each) for each in entries[number - 1]}
-        if before & {entry_id(each) for each in page}:
-            raise CheckFailed(pages.pages[number][0].evidence, f"page {number + 1} has an entry of page {number}")
-    return pages.last_call.evidence
+    by_page = pages.by_page(entries_of)
+    if number := find_shared_entry(by_page):
+        raise CheckFailed(pages.evidence(number), f"page {number} has an entry of page {number - 1}{_FOLLOW}")
+    if number := find_repeated_page(by_page, allowed):
+        raise CheckFailed(pages.evidence(number), f"page {number} repeats the entries of page {number - 1}{_FOLLOW}")
+    more = count_absent(pages.entries(entries_of), large.entries(entries_of)) if large.is_complete else 0
+    return demand(not more, pages.last_call.evidence, f"small pages list {more} entries more than large ones{_FOLLOW}")
 
 
-def _no_entry_lost(pages: Pages, large: Pages, entries_of: Callable[[Mapping[str, Any]], list[Entry]]) -> Evidence:
+def _no_entry_lost(pages: Pages, large: Pages, entries_of: EntriesOf) -> Evidence:
     if not large.is_complete or (not pages.is_complete and len(pages.pages) == _MOST_PAGES):
         raise CheckSkipped(f"{_MOST_PAGES} pages do not reach the last")
-    wanted, given = (
-        Counter(entry_id(each) for page in read.entries(entries_of) for each in page) for read in (large, pages)
-    )
-    lost = sum((wanted - given).values())
-    return demand(not lost, pages.last_call.evidence, f"{lost} of {sum(wanted.values())} entries are on no small page")
+    wanted = large.entries(entries_of)
+    lost = count_absent(wanted, pages.entries(entries_of))
+    return demand(not lost, pages.last_call.evidence, f"{lost} of {len(wanted)} entries are on no small page")
 
 
 def _next_numbered(session: Session, subject: Subject) -> Evidence:
-    pages = numbered_pages(session, subject)
-    return _no_entry_twice(pages, pages.entries(_payments))
+    large = numbered_pages(session, subject, PAGE_LIMIT)
+    return _no_entry_twice(numbered_pages(session, subject), large, payments, _NUMBERED_REPEATS)
 
 
 def _all_numbered(session: Session, subject: Subject) -> Evidence:
     large = numbered_pages(session, subject, PAGE_LIMIT)
-    return _no_entry_lost(numbered_pages(session, subject), large, _payments)
+    return _no_entry_lost(numbered_pages(session, subject), large, payments)
 
 
 def _next_keyed(session: Session, subject: Subject) -> Evidence:
-    pages = keyed_pages(session, subject)
-    return _no_entry_twice(pages, pages.entries(transactions))
+    large = keyed_pages(session, subject, "both", PAGE_LIMIT)
+    return _no_entry_twice(keyed_pages(session, subject), large, transactions)
 
 
 def _all_keyed(session: Session, subject: Subject) -> Evidence:
@@ -210,13 +214,14 @@ def _all_keyed(session: Session, subject: Subject) -> Evidence:
 
 def _last_keyed(session: Session, subject: Subject) -> Evidence:
     pages = keyed_pages(session, subject)
-    keys: set[str] = set()
+    keys: list[str] = []
     for call, answer in pages.pages:
         if "page_key" in answer and not _key_of(answer):
             raise CheckFailed(call.evidence, "page_key has no key: leave it out of the last page")
         if _key_of(answer) in keys:
-            raise CheckFailed(call.evidence, "page_key is one that was sent before: TPPs read these pages without end")
-        keys |= {_key_of(answer)} - {""}
+            first = keys.index(_key_of(answer)) + 1
+            raise CheckFailed(call.evidence, f"page {len(keys) + 1} repeats the page_key of page {first}{_NAME_NEXT}")
+        keys.append(_key_of(answer))
     if not pages.is_complete:
         raise CheckSkipped(f"{_MOST_PAGES} pages do not reach the last")
     return pages.last_call.evidence
@@ -227,12 +232,8 @@ def _last_keyed(session: Session, subject: Subject) -> Evidence:
 
 def _payments_in_order(session: Session, subject: Subject) -> Evidence:
     pages = numbered_pages(session, subject)
-    booked = [each for page in pages.entries(_payments) for each in page if _is_booked(each)]
+    booked = pages.entries(booked_payments)
     return _demand_newest_first(pages, [str(each["date_created"]) for each in booked], "date_created")
-
-
-def _is_booked(payment: Entry) -> bool:
-    return payment.get("status") is None or str(payment["status"]) == str(_SETTLED)
 
 
 def _transactions_in_order(session: Session, subject: Subject) -> Evidence:
@@ -241,11 +242,10 @@ def _transactions_in_order(session: Session, subject: Subject) -> Evidence:
 
 
 def _booking_days(pages: Pages) -> Iterator[str]:
-    for _, answer in pages.pages:
-        for each in answer["transactions"].get("booked") or ():
-            day = each["transaction_amount"].get("booking_date")
-            if isinstance(day, str):
-                yield day
+    for each in pages.entries(booked_transactions):
+        day = each["transaction_amount"].get("booking_date")
+        if isinstance(day, str):
+            yield day
 
 
 def _demand_newest_first(pages: Pages, days: list[str], member: str) -> Evidence:
@@ -255,9 +255,11 @@ def _demand_newest_first(pages: Pages, days: list[str], member: str) -> Evidence
     return demand(in_order, pages.pages[0][0].evidence, f"an entry comes before one with a later {member}")
 
 
+_FOLLOW = ": list on each page the entries that follow those of the page before"
+_NAME_NEXT = ", so that TPPs read without end: name the next page, or leave page_key out"
 _PAGES = RULES.format(section="Webhooks, /account_payments")
 _KEYS = RULES.format(section="Webhooks, /v2_account_transactions")
-_NO_OVERLAP = "No entry is on two consecutive pages"
+_NO_OVERLAP = "No entry is on two consecutive pages, and no page repeats the page before, with or without ids"
 _NO_GAP = "Small pages have together the entries that large pages have"
 _NEWEST_FIRST = "Booked entries are listed by their day, newest first; pending ones may come before them"
 _ROWS: Mapping[str, tuple[Row, ...]] = {

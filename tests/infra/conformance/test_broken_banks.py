@@ -7,10 +7,11 @@ import pytest
 from infra.conformance.checks import checks_of
 from tests.infra.conformance.broken_banks import BROKEN, Broken
 from tests.infra.conformance.kit_runs import dead_ends, failed_checks, result_of, run_mandatory
+from tests.infra.conformance.odd_entries import ODD
 
 
 @pytest.mark.parametrize(
-    "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
+    "broken", BROKEN + ODD, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
 )
 def test_each_broken_bank_fails_only_the_check_that_detects_the_fault(broken: Broken) -> None:
     run = run_mandatory(broken.bank(broken.version), broken.caught_by)
