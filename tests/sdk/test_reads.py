@@ -20,7 +20,7 @@ from causeway.errors import (
     RateLimited,
     UnexpectedAnswer,
 )
-from causeway.tpp import Account, Amount, FundsAccount, Psu, Retries
+from causeway.tpp import Account, Amount, Balances, FundsAccount, Psu, Retries
 from tests.sdk.scripted_hub import (
     ACCOUNT,
     RETRIEVED,
@@ -307,6 +307,38 @@ def test_entries_that_the_hub_left_out_are_logged(caplog: pytest.LogCaptureFixtu
 
     assert len([*consent.transactions("1"), *consent.accounts()]) == 2
     assert caplog.text.count("booked[3]: transaction_amount.amount must be a number") == 2
+
+
+def balances(*types: str) -> Balances:
+    """Read the balances of an account, which are numbered in order."""
+    listed = [
+        {
+            "type": each,
+            "native_type": None,
+            "amount": {"value": str(number), "currency": "EUR"},
+            "as_of": None,
+            "credit_limit_included": None,
+        }
+        for number, each in enumerate(types)
+    ]
+    hub = ScriptedHub(answer(body={**RETRIEVED, "account_id": "1", "problems": [], "balances": listed}))
+    return hub.tpp().consent(tokens()).balances("1")
+
+
+def test_balances_are_picked_by_their_type() -> None:
+    found = balances("available", "booked", "opening_booked", "booked")
+
+    assert found.booked is found.balances[1]
+    assert found.available is found.balances[0]
+    assert found.by_type("opening_booked") is found.balances[2]
+    assert Balances.from_json(found.to_json()) == found
+
+
+def test_a_balance_of_a_type_that_the_bank_does_not_send_is_none() -> None:
+    found = balances("other")
+
+    assert (found.booked, found.available, found.by_type("non_invoiced")) == (None, None, None)
+    assert found.by_type("other") is found.balances[0]
 
 
 def test_native_entries_are_returned_if_requested() -> None:

@@ -15,6 +15,7 @@ from infra.render.docs.sdk_layout import Entry, Group, Layout
 from infra.render.docs.sdk_notation import Notation, alternatives, values_of
 from infra.render.docs.sdk_source import Method, docstring
 from infra.render.openapi.introduction import table
+from infra.render.sdk.tpp import METHODS
 from infra.render.sdk_package import load
 
 _DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
@@ -125,7 +126,8 @@ class Names:
             yield self._refusal(entry)
         if members := sdk_source.members(node):
             yield self._members(members)
-        for method in sdk_source.methods(node):
+        added = sdk_source.inherited_methods(node) if node.name in METHODS else ()
+        for method in (*sdk_source.methods(node), *added):
             if _has_own_text(method):
                 yield f"#### `{entry.name}.{method.name}`"
                 yield from self.method(entry.name, method)
@@ -216,22 +218,15 @@ class MainClass(Names):
         return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
-        """Return the methods by section comment of the source. Inherited methods are in the section of payments, or in
-        the last one.
+        """Return the methods by section comment of the source. Inherited methods without one are in the section of
+        payments, or in the last one.
         """
         found: dict[str, list[Method]] = {}
         for each in sdk_source.methods(self._node):
             found.setdefault(sdk_source.section_of(each), []).append(each)
         section = next((each for each in found if each.endswith(_INHERITED)), [*found][-1])
-        for base in map(str, self._node.bases):
-            found[section] += sdk_source.methods(self._base(base))
-        return found
-
-    def _base(self, name: str) -> griffe.Class:
-        """Return a base class from the module of the class, or from the module of the shared calls."""
-        own = sdk_source.definitions(self._entry.module)
-        found = own.get(name) or sdk_source.definitions(f"{self._entry.module.rpartition('.')[0]}.caller")[name]
-        assert isinstance(found, griffe.Class)
+        for each in sdk_source.inherited_methods(self._node):
+            found.setdefault(sdk_source.section_of(each) or section, []).append(each)
         return found
 
 

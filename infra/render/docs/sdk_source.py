@@ -56,6 +56,11 @@ def methods(node: griffe.Class) -> Sequence[Method]:
     return sorted(public, key=lambda each: each.lineno or 0)
 
 
+def inherited_methods(node: griffe.Class) -> Sequence[Method]:
+    """Return the public methods and properties of the package's base classes, except those of all dataclasses."""
+    return [method for base in node.mro() if base.name != "Record" for method in methods(base)]
+
+
 def is_property(node: Method) -> bool:
     return "property" in node.labels
 

@@ -78,10 +78,10 @@ def docstring(text: str, indent: str = "") -> str:
     return f'{lines}\n{indent}"""'
 
 
-def dataclass_source(name: str, text: str, members: Iterable[Member]) -> str:
+def dataclass_source(name: str, text: str, members: Iterable[Member], bases: str = "Record") -> str:
     """Return the source of a dataclass."""
     members = list(members)
-    lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}(Record):", docstring(text, "    ")]
+    lines = ["@dataclass(frozen=True, slots=True, kw_only=True)", f"class {name}({bases}):", docstring(text, "    ")]
     renamed = {member.name: member.wire_name for member in members if member.name != member.wire_name}
     if renamed:
         lines += ["", f"    NAMES: ClassVar[Mapping[str, str]] = {renamed!r}"]

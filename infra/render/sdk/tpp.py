@@ -48,6 +48,8 @@ RENAMED: Mapping[str, str] = {
 """The class names of schemas that pytest would take for a test, or whose name a unified schema has."""
 SHARED: Mapping[str, str] = {"PaidAmount": "Amount", "DirectPayment": "Payment"}
 """Schemas of requests that have the class of another schema."""
+METHODS: Mapping[str, tuple[str, str]] = {"Balances": ("BalancesByType", "causeway.tpp._balances")}
+"""Classes with methods: the written class that defines these, and its module."""
 EVENT_NAMES = {"test": "DeliveryTestEvent"}
 
 
@@ -184,12 +186,14 @@ def models(module: str, text: str) -> str:
 def record(name: str) -> str:
     """Return the source of a schema's dataclass."""
     schema = schemas()[name]
-    return source.dataclass_source(name, schema["description"], types().members(name, schema))
+    bases = f"{METHODS[name][0]}, Record" if name in METHODS else "Record"
+    return source.dataclass_source(name, schema["description"], types().members(name, schema), bases)
 
 
 def names_outside(module: str) -> Mapping[str, str]:
-    """Map the generated names of all other modules to their modules."""
-    return {name: defined_in for name, defined_in in module_of_names().items() if defined_in != f"{PACKAGE}.{module}"}
+    """Map the names that other modules define to their modules."""
+    generated = {name: home for name, home in module_of_names().items() if home != f"{PACKAGE}.{module}"}
+    return generated | dict(METHODS.values())
 
 
 def event_models() -> str:

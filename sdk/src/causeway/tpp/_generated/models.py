@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Literal
 
 from causeway._records import Record
+from causeway.tpp._balances import BalancesByType
 from causeway.tpp._generated.literals import (
     AdditionalErrorCode,
     BalanceType,
@@ -226,7 +227,7 @@ class Balance(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Balances(Record):
+class Balances(BalancesByType, Record):
     """The balances of an account."""
 
     bic: str
