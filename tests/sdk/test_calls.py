@@ -79,7 +79,7 @@ OTHERWISE = {
 """Parameters that a method has under another name, or computes from it."""
 OF_UNIFIED_CALLS = {"account_id": "account", "from": "since", "to": "until"}
 """Parameters that a method of a unified call has under another name."""
-HANDLES = {"Tpp": "tpp", "Consent": "consent", "Payer": "consent"}
+HANDLES = {"Tpp": "tpp", "Directory": "tpp", "Consent": "consent", "Payer": "consent"}
 """The README's names for objects of each class."""
 BY_ITSELF = {
     *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),

@@ -17,6 +17,7 @@ _PACKAGE = f'{source.NOTICE}\n\n"""Generated modules, whose names the package ab
 NAMES = {
     "AsyncCaller": "Caller",
     "AsyncPayer": "Payer",
+    "AsyncDirectory": "Directory",
     "AsyncTpp": "Tpp",
     "AsyncConsent": "Consent",
     "AsyncNativePayer": "NativePayer",

@@ -150,7 +150,7 @@ def test_the_synchronous_client_and_consent_classes_have_a_synchronous_base() ->
     texts = {path.name: text for path, text in modules.texts().items() if path.parent == modules.SYNC}
 
     assert "class Caller:" in texts["caller.py"]
-    assert "class Tpp(Payer):" in texts["client.py"]
+    assert "class Tpp(Directory, Payer):" in texts["client.py"]
     assert "class Consent(Payer):" in texts["consent.py"]
     assert "class NativeConsent(NativePayer):" in texts["native.py"]
 
