@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from causeway.errors import UnexpectedAnswer
 from causeway.tpp import (
     AccountReferenceV2,
     AccountV1,
@@ -108,22 +107,6 @@ def test_version_2_transactions_are_read_until_the_page_key_is_missing() -> None
     assert [request.url.params.get("page_key") for request in hub.requests] == [None, "k/2", "k3"]
     assert hub.requests[2].url.params["date_from"] == "2026-11-01"
     assert hub.requests[0].url.params["booking_status"] == "booked"
-
-
-@pytest.mark.parametrize("keys", ["22", "232", "2342"])
-def test_a_cycle_of_page_keys_raises_unexpected_answer(keys: str) -> None:
-    hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
-
-    with pytest.raises(UnexpectedAnswer, match="page 2"):
-        list(hub.tpp().consent(tokens()).native.transactions("a"))
-
-
-def test_a_duplicate_page_raises_unexpected_answer() -> None:
-    page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
-    hub = ScriptedHub(answer(body=page), answer(body=page))
-
-    with pytest.raises(UnexpectedAnswer, match="page 1 again"):
-        list(hub.tpp().consent(tokens(version=1)).native.payments("1"))
 
 
 def test_a_failed_page_request_is_retried_without_losing_or_duplicating_items() -> None:

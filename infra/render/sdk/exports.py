@@ -66,7 +66,7 @@ PACKAGES = (
         bank.modules,
         BANK_NAMES,
         frozenset({"ApiError", "AuthorizationEnded", "BankUnavailable", "ConsentRefused", "ForgedCallback"})
-        | {"InvalidEvent", "OutcomeUnknown", "RateLimited", "WaitTimeout"},
+        | {"InvalidEvent", "OutcomeUnknown", "RateLimited", "UnusablePages", "WaitTimeout"},
     ),
 )
 

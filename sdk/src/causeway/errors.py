@@ -46,6 +46,28 @@ class UnexpectedAnswer(CausewayError):
         self.request_id = request_id
 
 
+class UnusablePages(UnexpectedAnswer):
+    """The pages of a bank's list repeat or do not end. No entry of the page in question was returned.
+
+    ``reason_code`` is the reason, named as in the hub's own errors: ``page_repeated``, ``pages_empty`` or
+    ``pages_too_many``.
+    """
+
+    advice = "Ask for fewer days, and report the bank's pages to the hub's operator."
+
+    def __init__(self, reason_code: str) -> None:
+        super().__init__(f"{reason_code}: {PAGE_FAULTS[reason_code]}")
+        self.reason_code = reason_code
+
+
+PAGE_FAULTS: Mapping[str, str] = {
+    "page_repeated": "the bank's response repeats a page, or the key of a page",
+    "pages_empty": "the bank's pages bring no entries, and yet further pages",
+    "pages_too_many": "the list has more pages than the bank's version can number",
+}
+"""The sentence of each reason for which pages are unusable."""
+
+
 class WaitTimeout(CausewayError):
     """An error that is raised when a wait has timed out.
 

@@ -11,6 +11,7 @@ from causeway import errors
 from causeway.tpp._async.caller import AsyncPayer
 from causeway.tpp._async.refresher import AsyncTokenRefresher
 from causeway.tpp._generated import calls
+from causeway.tpp._pages import MOST_LEFT_OUT, PageChecker
 from causeway.tpp._request import Day, build_request, read_answer
 
 if TYPE_CHECKING:
@@ -183,12 +184,17 @@ class AsyncConsent(AsyncPayer):
         native: bool = False,
         psu: Psu | None = None,
     ) -> AsyncIterator[Transactions]:
-        """Yield all pages of an account's transactions. A page may be empty although further pages follow."""
+        """Yield all pages of an account's transactions. A page may be empty although further pages follow.
+
+        Raises ``UnusablePages`` instead of a page that repeats an earlier one, and after 1,000 empty pages in a row.
+        """
         cursor: str | None = None
+        pages = PageChecker(most_empty=MOST_LEFT_OUT)
         while True:
             page = await self.transactions_page(
                 account, since=since, until=until, status=status, limit=limit, cursor=cursor, native=native, psu=psu
             )
+            pages.check(page.transactions, [each.stable_key for each in page.transactions], page.next_cursor)
             yield page
             cursor = page.next_cursor
             if cursor is None:

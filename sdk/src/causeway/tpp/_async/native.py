@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from causeway import errors
 from causeway.tpp._async.caller import AsyncCaller
 from causeway.tpp._generated import calls
+from causeway.tpp._pages import LAST_NUMBER, PageChecker
 from causeway.tpp._request import Day, build_request
 from causeway.tpp._versions import are_native, version_of_order, version_of_scopes
 
@@ -200,17 +201,20 @@ class AsyncNativeConsent(AsyncNativePayer):
     async def payments(
         self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
     ) -> AsyncIterator[ListedPaymentV1]:
-        """Yield all payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
-        page, earlier = 1, None
-        while True:
+        """Yield all payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page.
+
+        A page that repeats the page before is left out once, because pages shift when payments arrive. Raises
+        ``UnusablePages`` if it repeats again.
+        """
+        pages = PageChecker(repeats_allowed=1)
+        for page in range(1, LAST_NUMBER + 1):
             answer = await self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
-            if answer.payments and answer.payments == earlier:
-                raise errors.UnexpectedAnswer(f"the bank gives the page {page - 1} again as the page {page}")
-            for payment in answer.payments:
-                yield payment
+            if pages.check(answer.payments, [each.id for each in answer.payments]):
+                for payment in answer.payments:
+                    yield payment
             if not answer.payments or len(answer.payments) < answer.paginator.limit:
                 return
-            page, earlier = page + 1, answer.payments
+        raise errors.UnusablePages("pages_too_many")
 
     async def payments_page(
         self,
@@ -270,9 +274,13 @@ class AsyncNativeConsent(AsyncNativePayer):
         page_size: int | None = None,
         psu: Psu | None = None,
     ) -> AsyncIterator[TransactionsAnswerV2]:
-        """Yield all pages of an account's transactions at a bank of version 2, ``booked`` and ``pending`` apart."""
+        """Yield all pages of an account's transactions at a bank of version 2, ``booked`` and ``pending`` apart.
+
+        Raises ``UnusablePages`` instead of a page that repeats the page before or a ``page_key``, and after 20 empty
+        pages in a row.
+        """
         page_key: str | None = None
-        earlier: set[str] = set()
+        pages = PageChecker()
         while True:
             answer = await self.transactions_page(
                 account_id,
@@ -283,13 +291,13 @@ class AsyncNativeConsent(AsyncNativePayer):
                 date_to=date_to,
                 psu=psu,
             )
+            page_key = answer.page_key or None
+            found = answer.transactions
+            entries = [*(found.booked or ()), *(found.pending or ())]
+            pages.check(entries, [each.transaction_id for each in entries], page_key)
             yield answer
-            if answer.page_key is None:
+            if page_key is None:
                 return
-            page_key = answer.page_key
-            if page_key in earlier:
-                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the next one a second time")
-            earlier.add(page_key)
 
     async def transactions_page(
         self,

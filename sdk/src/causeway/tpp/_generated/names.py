@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from causeway.errors import (
         ApiError, AuthorizationEnded, BankUnavailable, CausewayError, ConfigurationError, ConnectionLost,
         ConsentRefused, ForgedCallback, InvalidEvent, OutcomeUnknown, RateLimited, UnexpectedAnswer,
-        WaitTimeout,
+        UnusablePages, WaitTimeout,
     )
     from causeway.tpp._async.client import (AsyncTpp)
     from causeway.tpp._async.consent import (AsyncConsent)
@@ -96,7 +96,7 @@ __all__ = (
     "Transaction", "TransactionAccountV2", "TransactionAmountV2", "TransactionReferenceV2",
     "TransactionStatus", "TransactionV2", "Transactions", "TransactionsAnswerV2", "TransactionsV2",
     "Transfer", "TransferV2", "UnexpectedAnswer", "UnifiedScope", "UnifiedStatus", "UnknownEvent",
-    "WaitTimeout", "is_final", "is_paid", "new_code_verifier", "parse_event",
+    "UnusablePages", "WaitTimeout", "is_final", "is_paid", "new_code_verifier", "parse_event",
 )
 
 NAMES = {
@@ -104,7 +104,7 @@ NAMES = {
     "causeway.errors": (
         "ApiError", "AuthorizationEnded", "BankUnavailable", "CausewayError", "ConfigurationError",
         "ConnectionLost", "ConsentRefused", "ForgedCallback", "InvalidEvent", "OutcomeUnknown", "RateLimited",
-        "UnexpectedAnswer", "WaitTimeout",
+        "UnexpectedAnswer", "UnusablePages", "WaitTimeout",
     ),
     "causeway.tpp._async.client": ("AsyncTpp",),
     "causeway.tpp._async.consent": ("AsyncConsent",),
