@@ -20,7 +20,7 @@ CEILINGS = {
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 104,
     "statements of chalicelib": 32_293,
-    "statements of infra": 16_369,
+    "statements of infra": 16_367,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }

@@ -88,13 +88,11 @@ def _decimals(session: Session, subject: Subject) -> Evidence:
 
 
 def _odd_notation(amount: object, most: int | None) -> str:
-    """Return how an amount deviates from a string with a dot and at most ``most`` decimals; empty if it does not."""
+    """Return how an amount deviates from digits with a dot and at most ``most`` decimals; empty if it does not."""
     text = str(amount)
     places = len(text.partition(".")[2])
     if re.search(r"[0-9][eE]", text):
         return "has an exponent"
-    if not isinstance(amount, str):
-        return "is a JSON number"
     return f"has {places} decimals" if most is not None and places > most else ""
 
 
@@ -123,7 +121,7 @@ def _ibans(session: Session, subject: Subject) -> Evidence:
     return demand(not wrong, call.evidence, said)
 
 
-_NOTATION = 'a string such as "12.50", without an exponent, and with no more decimals than its currency'
+_NOTATION = 'amounts such as "12.50", without an exponent, and with no more decimals than their currency'
 _AMOUNT_ROW: Row = (
     "amounts",
     "has amounts with the decimal places of their currency",
@@ -134,7 +132,7 @@ _AMOUNT_ROW: Row = (
 )
 _DECIMAL_ROW: Row = (
     "decimals",
-    "writes amounts as strings with the decimals of their currency",
+    "writes amounts with the decimals of their currency",
     RULES.format(section="Answers, Amounts"),
     "advice",
     f"An amount is {_NOTATION}",

@@ -145,10 +145,6 @@ class WritesAmounts(ChangesEntries):
         return {**entry, "transaction_amount": {**entry["transaction_amount"], "amount": self.AMOUNT}}
 
 
-class WritesNumbers(WritesAmounts):
-    AMOUNT = jsontext.Number("-8.50")
-
-
 class WritesExponents(WritesAmounts):
     AMOUNT = jsontext.Number("-85E-1")
 
@@ -175,7 +171,6 @@ _ADVISED = (
     ("stable-ids", MakesIdsOfThePageSize),
     ("stable-ids", MakesIdsOfThePosition),
     ("nulls", WritesNulls),
-    ("decimals", WritesNumbers),
     ("decimals", WritesExponents),
     ("decimals", WritesMoreDecimals),
 )
