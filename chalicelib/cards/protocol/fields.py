@@ -25,13 +25,14 @@ from chalicelib.foundation.fields.field_types import (
     Notation,
     ValueRule,
     capitalize,
+    check_length,
     in_names,
     is_visible,
     read_day,
     reader,
     rule_of,
 )
-from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.ibans import LONGEST_PASTED, PASTED, compact_iban, read_iban
 from chalicelib.foundation.fields.list_rules import ListRule, ObjectRule, SeriesRule, TextsRule
 from chalicelib.foundation.fields.number_rules import (
     CodeRule,
@@ -180,19 +181,29 @@ def _form(
 
 Day = Annotated[str, _form(read_day, "a date, YYYY-MM-DD", (10, 10), None, f"^{DAY.pattern}$", "1990-01-31", "date")]
 Phone = Annotated[str, NumericIdRule(15, 6, "447700900123")]
+_IBAN_CHARACTERS = Characters(
+    re.compile(PASTED).fullmatch, "must be ASCII letters and digits", PASTED, "ASCII letters and digits", "DE89"
+)
+
+
+def _read_iban(text: str) -> str | None:
+    check_length(len(compact_iban(text)), 34, 15)
+    return read_iban(text)
+
+
 Iban = Annotated[
     str,
     _form(
-        lambda text: text.upper() if is_iban(text.upper()) else None,
+        _read_iban,
         "an IBAN with valid check digits",
-        (15, 34),
-        _LETTERS_AND_DIGITS,
-        "^[A-Za-z]{2}[0-9]{2}[A-Za-z0-9]+$",
+        (15, LONGEST_PASTED),
+        _IBAN_CHARACTERS,
+        PASTED,
         "DE89370400440532013000",
-        description="An IBAN, without spaces",
+        description="An IBAN; lower-case letters, spaces, hyphens and the word IBAN before it are accepted",
     ),
 ]
-"""An IBAN. Lower-case letters are converted to upper case."""
+"""An IBAN, which is read in capitals without spaces."""
 _BRITISH_NUMBER = re.compile("[0-9]{6,8}")
 
 

@@ -15,6 +15,33 @@ from typing import Any, NamedTuple
 
 _value = {character: str(int(character, 36)) for character in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"}.__getitem__
 _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
+_BETWEEN = r"\t-\r \u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff\-\u00ad\u2010-\u2015\u2212"
+"""A regular expression character class: the spaces and hyphens that people write or paste between characters."""
+LONGEST_PASTED = 64
+"""The most characters of an IBAN as people paste it: 34, the word IBAN, spaces and hyphens."""
+PASTED = f"^[A-Za-z0-9:{_BETWEEN}]+$"
+"""A regular expression for an IBAN as people paste it, in the syntax of JSON Schema."""
+_WORD = re.compile(f"[{_BETWEEN}]*IBAN:?", re.IGNORECASE | re.ASCII)
+_SEPARATORS = re.compile(f"[{_BETWEEN}]+")
+
+
+def read_iban(text: str) -> str | None:
+    """Return the IBAN in a text, in capitals without spaces; ``None`` if there is no valid IBAN.
+
+    The text may be as people paste it: with spaces, hyphens and lower-case letters, and after the word IBAN.
+    """
+    compact = compact_iban(text)
+    return compact if compact.isascii() and is_iban(compact) else None
+
+
+def compact_iban(text: str) -> str:
+    """Return a text that should be an IBAN in capitals, without spaces, hyphens and the word IBAN before it.
+
+    A text with other characters than ASCII letters and digits is returned unchanged, so that none becomes a letter.
+    """
+    word = _WORD.match(text)
+    compact = _SEPARATORS.sub("", text[word.end() :] if word else text)
+    return compact.upper() if compact.isascii() else text
 
 
 def is_iban(number: str) -> bool:

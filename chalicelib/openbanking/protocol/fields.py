@@ -32,7 +32,7 @@ from chalicelib.foundation.fields.field_types import (
     in_names,
     read_day,
 )
-from chalicelib.foundation.fields.ibans import is_iban
+from chalicelib.foundation.fields.ibans import LONGEST_PASTED, PASTED, read_iban
 from chalicelib.foundation.fields.number_rules import DigitsRule, IdRule, WholeRule
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.fields.registries import countries, currencies
@@ -56,11 +56,13 @@ def _is_visible(text: str) -> bool:
     return not is_blank(text) or fault("characters", "must not be blank")
 
 
-def _name(letters: str, no_letters: str, is_letter: Callable[[str], bool], description: str, example: str) -> Notation:
+def _name(
+    letters: str, no_letters: str, is_letter: Callable[[str], bool], description: str, example: str, more: str = ""
+) -> Notation:
     """Return the field type for a kind of name. ``letters`` describes the allowed characters. ``no_letters`` is part of
-    a regular expression for ASCII characters that are not allowed.
+    a regular expression for ASCII characters that are not allowed. ``more`` has further allowed punctuation.
     """
-    fits = in_names("'\u2019-.,&/()", _is_visible, is_letter)
+    fits = in_names(f"'\u2019-.,&/(){more}", _is_visible, is_letter)
     others = rf"{no_letters}\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
     reason = f"must contain only {letters} and the punctuation used in names"
     pattern = f"^[{BLANK}]*[^{BLANK}{others}][^{others}]*$"
@@ -79,12 +81,15 @@ only letters.
 """
 PayeeName = _name(
     "letters, digits, spaces",
-    "!-%*+:-@",
+    "!-%*;->@",
     lambda character: character.isalpha() or character.isdecimal(),
-    "The name of a payee: letters, digits, spaces and ' \u2019 - . , & / ( )",
+    "The name of a payee: letters, digits, spaces and ' \u2019 - . , & / ( ) + : ?",
     "Company 24 Ltd",
+    "+:?",
 )
-"""The name of a payee, a person or company: like ``Name``, but digits are also allowed."""
+"""The name of a payee, a person or company: like ``Name``, with digits and all characters of SEPA
+payments.
+"""
 N = Notation(Any, NumberRule)
 """A number with a maximum number of digits: a JSON number, or a string of digits with an optional decimal point."""
 Digits = Notation(Any, DigitsRule)
@@ -112,11 +117,6 @@ Country = {
     3: _code("CountryAlpha3", partial(countries, 3), "country code (ISO 3166-1 alpha-3)", 3, "DEU"),
 }
 """An ISO 3166-1 country code in capitals: ``Country[2]`` is alpha-2, ``Country[3]`` alpha-3."""
-
-
-def _read_iban(text: str) -> str | None:
-    compact = text.replace(" ", "").upper()
-    return compact if text.isascii() and is_iban(compact) else None
 
 
 _BIC = re.compile(r"[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
@@ -155,16 +155,16 @@ Uuid = Annotated[
 Iban = Annotated[
     str,
     FormRule(
-        _read_iban,
+        read_iban,
         {
             "minLength": 15,
-            "pattern": "^ *[A-Za-z] *[A-Za-z] *[0-9] *[0-9][A-Za-z0-9 ]*$",
+            "pattern": PASTED,
             "description": "An IBAN with the length, structure and check digits of its country; "
-            "lower-case letters and spaces are accepted",
+            "lower-case letters, spaces, hyphens and the word IBAN before it are accepted",
             "examples": ["GB33BUKB20201555555555"],
         },
         "is not a valid IBAN",
-        longest=42,
+        longest=LONGEST_PASTED,
         format="iban",
     ),
 ]

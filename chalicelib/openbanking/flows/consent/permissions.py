@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chalicelib.foundation import log
+from chalicelib.foundation.fields.ibans import compact_iban
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.british_accounts import account_from_members, read_approved_account
 from chalicelib.openbanking.protocol.version import Version
@@ -123,7 +124,7 @@ def _compare_identifiers(approved: Accounts, account: Mapping[str, Any], id_memb
     ibans, ids, numbers = (approved.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:
-        yield iban.replace(" ", "").upper() in ibans
+        yield compact_iban(iban) in ibans
     if ids and account_id not in (None, ""):
         yield str(account_id) in ids
     if numbers and account.get("account_number") not in (None, ""):
