@@ -8,6 +8,7 @@ than ``DEPTH``, and unpaired surrogates (which JSON can express as escapes, but 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from decimal import Decimal
 from itertools import chain
 from typing import Any, NoReturn
@@ -18,12 +19,14 @@ DEPTH = 100
 """The maximum nesting depth of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
+_BYTE_ORDER_MARK = "\ufeff"
+_PLAIN_NAME = re.compile("[A-Za-z0-9_.-]{1,64}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """A regular expression for the start of a JSON escape that represents a surrogate."""
 
 
 class InvalidJson(ValueError):
-    """The text is not valid JSON or cannot be parsed without loss. The message does not quote the text."""
+    """The text is not valid JSON or cannot be parsed without loss. The message quotes only a plain member name."""
 
 
 class Number(Decimal):
@@ -46,10 +49,12 @@ def loads(text: str | bytes) -> Any:
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError:
-        raise InvalidJson("not UTF-8") from None
+        raise InvalidJson("it is not UTF-8") from None
+    if not text or text[0] == _BYTE_ORDER_MARK:
+        raise InvalidJson("it begins with a byte order mark" if text else "it is empty")
     value = read_stored(text)
     if not is_utf_8(text) or ("\\u" in text and _SURROGATE.search(text) and not is_utf_8(_ENCODER.encode(value))):
-        raise InvalidJson("not UTF-8: it has half of a surrogate pair")
+        raise InvalidJson("it is not UTF-8: it has half of a surrogate pair")
     return value
 
 
@@ -65,13 +70,13 @@ def read_stored(text: str) -> Any:
     except InvalidJson:
         raise
     except RecursionError:
-        raise InvalidJson("nested too deeply") from None
+        raise InvalidJson("it is nested too deeply") from None
     except simplejson.JSONDecodeError as error:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except (ValueError, ArithmeticError):
-        raise InvalidJson("a number is too long") from None
+        raise InvalidJson("it has a number that is too long") from None
     if _is_too_deep(value):
-        raise InvalidJson("nested too deeply")
+        raise InvalidJson("it is nested too deeply")
     return value
 
 
@@ -106,12 +111,13 @@ def _is_too_deep(value: Any) -> bool:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise InvalidJson("a member is present twice")
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidJson(f"it has {f'the member {name}' if _PLAIN_NAME.fullmatch(name) else 'a member'} twice")
     return members
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise InvalidJson(f"{name} is not a JSON number")
+    raise InvalidJson(f"it has {name}, which is not a JSON number")
 
 
 _DECODER = simplejson.JSONDecoder(

@@ -29,7 +29,7 @@ CODES = {
     "rate-limited": ("5104: This bank got too many requests", "TOO_MANY_REQUESTS: This bank got too many requests"),
     "refuses-payments": ("5102: This bank declined the payment", "PAYMENT_REFUSED: This bank declined the payment"),
 }
-NOT_JSON = "the bank responded with status 200 and invalid JSON"
+NOT_JSON = "the bank responded with status 200 and invalid JSON: Expecting value at line 1 column 1"
 NO_ANSWER = "no answer came in time"
 ALWAYS_FAIL = {"silent": NO_ANSWER, "nonsense": NOT_JSON, "down": "", "rate-limited": ""}
 

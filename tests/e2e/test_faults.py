@@ -38,7 +38,9 @@ def test_the_rate_limited_fault_returns_an_error_code_and_retry_after(read_fault
 
 def test_the_nonsense_fault_returns_an_invalid_json_error(read_fault: ReadFault) -> None:
     _, found = read_fault("nonsense")
-    assert details(found["answer"]) == "the bank responded with status 200 and invalid JSON"
+    assert details(found["answer"]) == (
+        "the bank responded with status 200 and invalid JSON: Expecting value at line 1 column 1"
+    )
 
 
 def test_the_token_refused_fault_requires_a_new_authorization(read_fault: ReadFault) -> None:

@@ -63,12 +63,16 @@ class Reply:
     headers: Mapping[str, str]
     seconds: float
 
+    def header(self, name: str) -> str | None:
+        """Return the value of a header, whose name may have another case."""
+        return next((value for each, value in self.headers.items() if each.lower() == name.lower()), None)
+
     def retry_after(self, now: int) -> int | None:
         """Return the seconds in ``Retry-After`` (RFC 9110, 10.2.3), or ``None`` if it is missing or invalid.
 
         The header may contain a date, which is compared with ``now`` (Unix seconds). A past date yields 0.
         """
-        value = next((value for name, value in self.headers.items() if name.lower() == "retry-after"), "").strip()
+        value = (self.header("Retry-After") or "").strip()
         try:
             if value.isdecimal() and value.isascii():
                 return int(value)

@@ -6,6 +6,7 @@ Every failure of a bank becomes a ``BankFailed`` with the bank's own code and me
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -30,6 +31,8 @@ _UNDECIDED = (408, 409, 425)
 """HTTP statuses below 500 that leave the outcome unknown: Request Timeout, Conflict, Too Early."""
 
 
+_CODING = re.compile("[A-Za-z0-9-]{1,16}")
+_GZIP = b"\x1f\x8b"
 Model = type[OpenMessage]
 Spelling = Callable[[str], str]
 """A function that converts a snake_case member name to an alternative spelling."""
@@ -81,8 +84,10 @@ def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -
     """
     try:
         answer = jsontext.loads(reply.body)
-    except jsontext.InvalidJson:
-        raise _unreadable_reply(reply, "invalid JSON") from None
+    except jsontext.InvalidJson as error:
+        coding = _content_coding(reply)
+        found = f"a body that is {coding} although identity was asked" if coding else f"invalid JSON: {error}"
+        raise _unreadable_reply(reply, found) from None
     if not isinstance(answer, dict):
         raise _unreadable_reply(reply, "JSON that is not an object")
     good = 200 <= reply.status < 300
@@ -93,6 +98,14 @@ def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -
     if answer.get("status") != "success":
         raise BankFailed("the status in the bank's response is not success")
     return {name: value for name, value in answer.items() if name != "status"}
+
+
+def _content_coding(reply: Reply) -> str | None:
+    """Return the content coding of a response that is compressed although the request accepts only ``identity``."""
+    named = reply.header("Content-Encoding") or ""
+    if _CODING.fullmatch(named) and named.lower() != "identity":
+        return named.lower()
+    return "gzip" if reply.body.startswith(_GZIP) else None
 
 
 def _unreadable_reply(reply: Reply, what: str) -> BankFailed:

@@ -1,6 +1,7 @@
 """Tests of bank responses: missing, mistyped and additional members, accepted formats, and failures."""
 
 import copy
+import gzip
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -304,9 +305,29 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
     "too late": (lambda row: TimedOut("no answer came in time"), "in time", UNKNOWN),
     "too large": (lambda row: ResponseTooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
     "a page": (lambda row: Reply(200, b"<html>", {}, 0), "200 and invalid JSON", UNKNOWN),
-    "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and invalid JSON", UNKNOWN),
+    "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and invalid JSON: it is empty", UNKNOWN),
+    "a byte order mark": (
+        lambda row: Reply(200, b"\xef\xbb\xbf" + json_bytes(row.answer), {}, 0),
+        "200 and invalid JSON: it begins with a byte order mark",
+        UNKNOWN,
+    ),
+    "Latin-1": (lambda row: Reply(200, b'{"a":"\xe9"}', {}, 0), "200 and invalid JSON: it is not UTF-8", UNKNOWN),
+    "gzip": (
+        lambda row: Reply(200, gzip.compress(json_bytes(row.answer)), {}, 0),
+        "200 and a body that is gzip although identity was asked",
+        UNKNOWN,
+    ),
+    "another content coding": (
+        lambda row: Reply(200, b"\x8b\x03\x80{}\x03", {"content-encoding": "BR"}, 0),
+        "200 and a body that is br although identity was asked",
+        UNKNOWN,
+    ),
     "half an answer": (lambda row: Reply(200, json_bytes(row.answer)[:-1], {}, 0), "200 and invalid JSON", UNKNOWN),
-    "a member twice": (lambda row: Reply(200, b'{"a":1,"a":2}', {}, 0), "200 and invalid JSON", UNKNOWN),
+    "a member twice": (
+        lambda row: Reply(200, b'{"a":1,"a":2}', {}, 0),
+        "200 and invalid JSON: it has the member a twice",
+        UNKNOWN,
+    ),
     "a list": (lambda row: Reply(200, b"[]", {}, 0), "200 and JSON that is not an object", UNKNOWN),
     "a text": (lambda row: Reply(200, b'"success"', {}, 0), "200 and JSON that is not an object", UNKNOWN),
     "an empty object": (lambda row: Reply(200, b"{}", {}, 0), "the bank's response", UNKNOWN),

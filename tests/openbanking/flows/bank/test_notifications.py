@@ -63,6 +63,7 @@ def test_a_revocation_notice_is_marked_as_delivered_after_a_success_response(
 
 
 ERROR = "the bank responded with an error and status"
+NO_JSON = "the bank responded with status 200 and invalid JSON"
 NOT_SUCCESS: dict[str, tuple[Any, str]] = {
     "an error in version 1": (
         Reply(200, b'{"status":"error","error_code":4202,"message":"No such token"}', {}, 0),
@@ -70,10 +71,13 @@ NOT_SUCCESS: dict[str, tuple[Any, str]] = {
     ),
     "no status": (Reply(200, b"{}", {}, 0), "the status in the bank's response is not success"),
     "another status": (Reply(200, b'{"status":"ok"}', {}, 0), "the status in the bank's response is not success"),
-    "nothing": (Reply(204, b"", {}, 0), "the bank responded with status 204 and invalid JSON"),
-    "a page": (Reply(200, b"<html>", {}, 0), "the bank responded with status 200 and invalid JSON"),
+    "nothing": (Reply(204, b"", {}, 0), "the bank responded with status 204 and invalid JSON: it is empty"),
+    "a page": (Reply(200, b"<html>", {}, 0), f"{NO_JSON}: Expecting value at line 1 column 1"),
     "success with an error's status": (Reply(500, b'{"status":"success"}', {}, 0), f"{ERROR} 500"),
-    "a redirect": (Reply(307, b"", {"Location": "/x"}, 0), "the bank responded with status 307 and invalid JSON"),
+    "a redirect": (
+        Reply(307, b"", {"Location": "/x"}, 0),
+        "the bank responded with status 307 and invalid JSON: it is empty",
+    ),
     "too many requests": (Reply(429, b"{}", {}, 0), f"{ERROR} 429"),
     "not reached": (NotReached("no connection could be made"), "no connection could be made"),
 }
