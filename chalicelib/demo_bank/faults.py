@@ -115,8 +115,7 @@ FAULTS = (
         "nonsense",
         "Nonsense",
         "The bank answers every call with 200 and a text that is not JSON",
-        "Treat this error like an unavailable bank, and report it to the bank with the `X-Request-Id`. It is unknown "
-        "whether a payment arrived.",
+        "Treat this as an unavailable bank, and report the `X-Request-Id` to it. Whether a payment arrived is unknown.",
         effect=_answer_nonsense,
     ),
     SandboxFault(

@@ -19,16 +19,16 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 104,
-    "statements of chalicelib": 32_293,
+    "statements of chalicelib": 32_325,
     "statements of infra": 16_367,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
 """The maximum value of each metric of the source. A change that lowers a metric must also lower its maximum value."""
 CEILINGS_OF_REQUESTS = {
-    "relayed read: files": 39,
-    "relayed read: switches of file": 98,
-    "relayed read: functions": 161,
+    "relayed read: files": 40,
+    "relayed read: switches of file": 99,
+    "relayed read: functions": 162,
     "card authorization: files": 48,
     "card authorization: switches of file": 238,
     "card authorization: functions": 259,
