@@ -29,7 +29,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 TEST_PATHS = $(foreach test,$(if $(filter -%,$(TESTS)),$(filter tests/%,$(TESTS)),$(TESTS)),$(firstword $(subst ::, ,$(test))))
 $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) does not exist)))
 
-export PORT ENGINE LOCALSTACK TLS
+export PORT ENGINE LOCALSTACK TLS SMALL
 
 .PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi fuzz chaos network interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
@@ -54,7 +54,7 @@ tour: run-environment ## Act as a TPP, a bank's customer and a cardholder; DETAI
 test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation SHUFFLE=2026
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
-test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
+test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, call at once: SMALL=1
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults
 
 test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
@@ -63,11 +63,11 @@ test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, los
 test-clock: environment ## Move the clock of a stack by a year in steps of a day
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
-test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
+test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light, dark, small screens: SMALL=1
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist worksteal tests/browser
 
-test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
-	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
+test-dynamodb: rendered ## Run the tests of storage, contention and journeys on DynamoDB Local (Java, Maven): TESTS=…
+	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)
 
 test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
 	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)

@@ -70,8 +70,10 @@ ON_SHARED_STACK = re.compile(
 """
 STORAGE_FAULTS = "tests/openbanking/storage_faults/"
 """Modules with scenarios that together reach every storage call. One test process runs all of these modules."""
-LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")
-"""Folders with slow tests, which run first so that all test processes finish at about the same time."""
+LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/", "tests/openbanking/test_hub_histories")
+"""The beginnings of paths of slow tests, which run first so that all test processes finish at about the same time."""
+APART = ("_histories.py", "test_documented_starts.py")
+"""Modules with a few slow tests, which any test process may run one by one."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -81,7 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Assign all tests of a file to one process. Group the files on the shared stack, and group the storage fault
-    files.
+    files. Assign each test of ``APART`` separately.
     """
     from xdist.scheduler import LoadFileScheduling
 
@@ -95,7 +97,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _scope_of(nodeid: str) -> str:
     if ON_SHARED_STACK.match(nodeid):
         return "stack"
-    return STORAGE_FAULTS if nodeid.startswith(STORAGE_FAULTS) else nodeid.partition("::")[0]
+    if nodeid.startswith(STORAGE_FAULTS):
+        return STORAGE_FAULTS
+    module = nodeid.partition("::")[0]
+    return nodeid if module.endswith(APART) else module
 
 
 @pytest.hookimpl(wrapper=True)

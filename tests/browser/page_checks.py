@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,15 +16,20 @@ from playwright.sync_api import Page
 
 from chalicelib.website.page_links import PAGES
 from tests.browser.window import Colours, Window
+from tests.kit.small import SMALL
 from tests.website.web_user import PAGE_BYTES
 
 SCHEMES: tuple[Colours, ...] = ("light", "dark")
 NARROW = 360
 PHONE = 390
+LOOKS = 2 * len(SCHEMES)
+"""The number of combinations of a width and a colour scheme."""
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 """The axe-core rule sets: WCAG 2.2 levels A and AA, and axe-core's best practices."""
-_ALL_RULES = {"resultTypes": ["violations"], "runOnly": list(TAGS)}
-_RULES_ON_COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
+_OPTIONS = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}  # no rule here reads style sheets
+_ALL_RULES: Mapping[str, Any] = _OPTIONS | {"runOnly": list(TAGS)}
+_RULES_ON_COLOURS: Mapping[str, Any] = _OPTIONS | {"runOnly": ["color-contrast", "link-in-text-block"]}
+_VIOLATIONS = "async rules => (await axe.run(rules)).violations"
 
 _SHIFTS = """() => new Promise(done => {
   const shifts = []
@@ -83,6 +89,8 @@ _DARK = 100
 """The upper limit for the red, green and blue values of a dark background, on a scale of 0 to 255."""
 
 
+Look = tuple[int, Colours, Mapping[str, Any]]
+"""A width and a colour scheme in which axe-core checks a page, and the options with the rules for it."""
 Steps = Callable[[Window], Iterator[str]] | Mapping[str, str]
 """A mapping of page names to addresses, or a function that navigates a window and yields each page name."""
 
@@ -127,11 +135,23 @@ def row_of(address: str) -> str | None:
     return next((row for row in PAGES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", row), path)), None)
 
 
-def findings(page: Page) -> list[str]:
-    """Run all checks on a page that has just loaded. Return their findings, and restore the state of the page."""
+def findings(page: Page, name: str = "") -> list[str]:
+    """Run all checks on a page that has just loaded. Return their findings, and restore the state of the page.
+
+    In the small form, axe-core checks a page with a ``name`` in one of its four looks, which the name chooses.
+    """
     wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
     of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
-    return [*heavy(page), *shifted(page), *inaccessible(page), *of_looks]
+    looks = _all_looks(page)
+    if SMALL and name:
+        width, scheme, _ = looks[look_of(name)]
+        looks = [(width, scheme, _ALL_RULES)]
+    return [*heavy(page), *shifted(page), *_violations(page, looks), *of_looks]
+
+
+def look_of(name: str) -> int:
+    """Return the number of the look in which the small form checks the page with this name."""
+    return zlib.crc32(name.encode()) % LOOKS
 
 
 def heavy(page: Page) -> list[str]:
@@ -144,14 +164,21 @@ def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
 
     Skip the rules in ``besides``, which third-party content violates. In dark mode, check only the colour rules.
     """
+    return _violations(page, _all_looks(page), besides)
+
+
+def _all_looks(page: Page) -> list[Look]:
+    rules: Mapping[Colours, Mapping[str, Any]] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
+    return [(width, scheme, rules[scheme]) for width, scheme in product(_widths(page), SCHEMES)]
+
+
+def _violations(page: Page, looks: Sequence[Look], besides: Collection[str] = ()) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = []
-    rules_by_scheme: dict[Colours, Mapping[str, Any]] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
-    for width, (scheme, rules) in product(_widths(page), rules_by_scheme.items()):
+    for width, scheme, rules in looks:
         with seen_at(page, width), shown_in(page, scheme):
-            answer = page.evaluate("rules => axe.run(rules)", rules)
-        broken = [rule for rule in answer["violations"] if rule["id"] not in besides]
+            broken = [rule for rule in page.evaluate(_VIOLATIONS, rules) if rule["id"] not in besides]
         found += [line for rule in broken for line in _lines(f"{scheme}, {width} wide", rule)]
     return found
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.page_checks import cut_off, findings, inaccessible, shifted, too_wide
+from tests.browser import page_checks
+from tests.browser.page_checks import LOOKS, cut_off, findings, inaccessible, look_of, shifted, too_wide
 from tests.browser.window import Window
 
 pytestmark = pytest.mark.pages
@@ -69,6 +70,20 @@ def test_each_page_check_detects_the_defect_of_its_kind(
 
     assert re.search(finding, "\n".join(check(window.page)))
     assert re.search(finding.lstrip("^"), "\n".join(findings(window.page)))
+
+
+def test_the_small_form_checks_a_page_with_a_name_in_one_look(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_checks, "SMALL", True)
+    window.show("<main><h1>Good</h1><input></main>")
+    names = {look_of(name): name for name in map(str, range(20))}
+    found = [finding for look in range(LOOKS) for finding in findings(window.page, names[look]) if "label (" in finding]
+
+    assert [finding.partition(", label")[0] for finding in found] == [
+        "light, 1280 wide",
+        "dark, 1280 wide",
+        "light, 390 wide",
+        "dark, 390 wide",
+    ]
 
 
 def test_scrollable_regions_with_a_scroll_cue_and_ellipses_are_not_reported_as_cut_off(window: Window) -> None:

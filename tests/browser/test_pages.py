@@ -16,7 +16,7 @@ def test_a_page_is_accessible_fits_a_phone_and_has_no_layout_shift_in_light_and_
 ) -> None:
     found, met, names = [], set(), []
     for name in walk.pages(window):
-        found += [f"{name}: {finding}" for finding in findings(window.page)]
+        found += [f"{name}: {finding}" for finding in findings(window.page, name)]
         names.append(name)
         met.add(row_of(window.page.url))
 

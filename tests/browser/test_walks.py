@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser import __main__ as command
 from tests.browser.__main__ import IMAGES, WALKS
-from tests.browser.page_checks import Walk, row_of
+from tests.browser.page_checks import LOOKS, Walk, look_of, row_of
 from tests.kit.documents import EVERYTHING, ROOT
 
 pytestmark = pytest.mark.pages
@@ -28,6 +28,12 @@ def test_every_documented_scenario_name_matches_a_scenario() -> None:
 
 def test_scenario_names_are_unique() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
+
+
+def test_the_small_form_checks_some_pages_of_every_part_in_each_look() -> None:
+    for own in ("website", "cards", "bank", "faults"):
+        names = [name for walk in WALKS if walk.name.startswith(own) for name in walk.page_names]
+        assert {look_of(name) for name in names} == {*range(LOOKS)}, own
 
 
 def test_the_images_of_the_readme_are_screenshots_of_scenarios() -> None:

@@ -51,6 +51,7 @@ from tests.cards.network_model import (
 )
 from tests.causeway import Causeway
 from tests.kit.inputs import run_state_machines
+from tests.kit.small import fewer
 from tests.openbanking.faults import items
 
 OK = None
@@ -539,4 +540,4 @@ def test_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
 
 @pytest.mark.faults
 def test_long_random_authorization_histories_match_the_model(issuer: Issuer) -> None:
-    run_histories(issuer, settings(max_examples=40, stateful_step_count=50))
+    run_histories(issuer, settings(max_examples=fewer(40, 10), stateful_step_count=50))

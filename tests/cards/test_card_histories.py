@@ -13,6 +13,7 @@ from tests.cards.cases import of_new_card
 from tests.cards.issuer import DELIVERY, EUR, EVERYDAY, GBP, PIN, Envelope, Issuer
 from tests.cards.stored_cards import StoredCards
 from tests.kit.inputs import run_state_machines
+from tests.kit.small import fewer
 
 OK = None
 FINAL, NOT_ACTIVATED, ALREADY_ACTIVE, NOT_BLOCKED, WRONG_STATE, ACCOUNT_STATUS = 4002, 4001, 4006, 4007, 4008, 4003
@@ -355,4 +356,4 @@ def test_random_card_and_account_histories_match_the_model(new_issuer: Issuer, h
 def test_long_random_card_and_account_histories_match_the_model(
     new_issuer: Issuer, history: History, state: str
 ) -> None:
-    run_histories(new_issuer, history, state, settings(max_examples=10, stateful_step_count=40))
+    run_histories(new_issuer, history, state, settings(max_examples=fewer(10, 4), stateful_step_count=40))

@@ -39,6 +39,7 @@ from tests.cards.money_model import (
 from tests.cards.stored_money import StoredMoney
 from tests.causeway import Causeway
 from tests.kit.inputs import run_state_machines
+from tests.kit.small import fewer
 
 OK = None
 AMOUNTS = st.sampled_from([1, 99, 333, 12_345, 100_001, 250_000, 290_000, 300_001])
@@ -388,4 +389,4 @@ def test_random_payment_histories_match_the_model(issuer: Issuer) -> None:
 
 @pytest.mark.faults
 def test_long_random_payment_histories_match_the_model(issuer: Issuer) -> None:
-    run_histories(issuer, settings(max_examples=25, stateful_step_count=50))
+    run_histories(issuer, settings(max_examples=fewer(25, 10), stateful_step_count=50))
