@@ -140,13 +140,17 @@ def findings(page: Page, name: str = "") -> list[str]:
 
     In the small form, axe-core checks a page with a ``name`` in one of its four looks, which the name chooses.
     """
-    wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
-    of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
-    looks = _all_looks(page)
+    looks, widths = _all_looks(page), _widths(page)
     if SMALL and name:
         width, scheme, _ = looks[look_of(name)]
         looks = [(width, scheme, _ALL_RULES)]
-    return [*heavy(page), *shifted(page), *_violations(page, looks), *of_looks]
+    found = [*heavy(page), *shifted(page), *crooked(page)]
+    for width in (*widths, NARROW):  # each once, because a page is laid out anew for each
+        with seen_at(page, width):
+            found += _violations(page, [look for look in looks if look[0] == width])
+            found += too_wide(page, width)
+            found += _cut_off_at(page, width) if width in widths else []
+    return [*found, *bright_in_the_dark(page)]
 
 
 def look_of(name: str) -> int:
@@ -211,11 +215,12 @@ def cut_off(page: Page) -> list[str]:
 
     Check the current width and the width of a phone.
     """
-    found = []
-    for width in _widths(page):
-        with seen_at(page, width):
-            found += [f"cut off without a cue, {width} wide: {element}" for element in page.evaluate(_CUT_OFF)]
-    return found
+    return [line for width in _widths(page) for line in _cut_off_at(page, width)]
+
+
+def _cut_off_at(page: Page, width: int) -> list[str]:
+    with seen_at(page, width):
+        return [f"cut off without a cue, {width} wide: {element}" for element in page.evaluate(_CUT_OFF)]
 
 
 def crooked(page: Page) -> list[str]:
@@ -235,12 +240,15 @@ def shifted(page: Page) -> list[str]:
 def shown_in(page: Page, scheme: Colours) -> Iterator[None]:
     """Switch the page to light or dark mode without a reload, until the end of the block."""
     was_dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
-    page.emulate_media(color_scheme=scheme)
+    shown: Colours = "dark" if was_dark else "light"
+    if shown != scheme:
+        page.emulate_media(color_scheme=scheme)
     page.evaluate("() => document.getAnimations().forEach(animation => animation.finish())")
     try:
         yield
     finally:
-        page.emulate_media(color_scheme="dark" if was_dark else "light")
+        if shown != scheme:
+            page.emulate_media(color_scheme=shown)
 
 
 @contextmanager
@@ -248,6 +256,9 @@ def seen_at(page: Page, width: int) -> Iterator[None]:
     """Resize the page without a reload, until the end of the block."""
     size = page.viewport_size
     assert size is not None
+    if size["width"] == width:
+        yield
+        return
     page.set_viewport_size({"width": width, "height": size["height"]})
     try:
         yield
