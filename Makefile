@@ -23,6 +23,8 @@ STAGE_PYTHON := $(STAGE_VENV)/bin/python
 SOURCES := app.py chalicelib infra tests sdk/src
 SHUFFLE :=
 PARALLEL_TESTS = --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),-p randomly --randomly-seed $(SHUFFLE) --randomly-dont-reset-seed)
+# The modules with a mark, or what TESTS names: collecting all modules takes longer than many a test.
+MARKED = $(or $(TESTS),$$(grep -rlE "mark[.]($(1))\b" tests --include="test_*.py"))
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 # What TESTS names, unless it has options of pytest, too, whose values look like paths.
@@ -55,7 +57,7 @@ test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TEST
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
 test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, call at once: SMALL=1
-	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults $(call MARKED,faults)
 
 test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m sdk tests/e2e
@@ -67,10 +69,10 @@ test-pages: rendered ## Visit all states of all pages in Chromium: accessibility
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist worksteal tests/browser
 
 test-dynamodb: rendered ## Run the tests of storage, contention and journeys on DynamoDB Local (Java, Maven): TESTS=…
-	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)
+	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(call MARKED,dynamodb|e2e)
 
 test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
-	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)
+	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(call MARKED,dynamodb|e2e)
 
 install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide
@@ -160,7 +162,7 @@ package: stage-python ## Write one CloudFormation template for a whole stage, an
 
 rehearse: stage-python ## Deploy to an emulator with Chalice and verify the result (downloads packages with pip)
 	@$(STAGE_PYTHON) -m infra.render
-	@exec $(STAGE_PYTHON) -m pytest -vv tests/rehearsal
+	@exec $(STAGE_PYTHON) -m pytest -vv $(PARALLEL_TESTS) tests/rehearsal
 
 deploy: stage-python ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
 	@$(STAGE_PYTHON) -m infra.render

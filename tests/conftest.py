@@ -68,6 +68,8 @@ ON_SHARED_STACK = re.compile(
 )
 """Modules of ``make test`` that use the shared stack. One test process starts the stack and runs all of these modules.
 """
+ON_DEPLOYED_STAGES = re.compile("tests/rehearsal/test_(deployed|redeployed|unpacked)[.]py::")
+"""Modules of ``make rehearse`` that use the deployed stages. One test process deploys and runs all of these modules."""
 STORAGE_FAULTS = "tests/openbanking/storage_faults/"
 """Modules with scenarios that together reach every storage call. One test process runs all of these modules."""
 LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/", "tests/openbanking/test_hub_histories")
@@ -82,8 +84,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Assign all tests of a file to one process. Group the files on the shared stack, and group the storage fault
-    files. Assign each test of ``APART`` separately.
+    """Assign all tests of a file to one process. Group the files on the shared stack, those on deployed stages, and the
+    storage fault files. Assign each test of ``APART`` separately.
     """
     from xdist.scheduler import LoadFileScheduling
 
@@ -97,6 +99,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _scope_of(nodeid: str) -> str:
     if ON_SHARED_STACK.match(nodeid):
         return "stack"
+    if ON_DEPLOYED_STAGES.match(nodeid):
+        return "stages"
     if nodeid.startswith(STORAGE_FAULTS):
         return STORAGE_FAULTS
     module = nodeid.partition("::")[0]
