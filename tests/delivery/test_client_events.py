@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Unpack, get_args
 from unittest.mock import Mock
 
@@ -80,6 +81,23 @@ class MadeUpStore(Store):
         assert len(keys) <= 100
         items = {row["delivery_id"]: row for row in self.deliveries}
         return [items.get(key["delivery_id"]) if key["part"] == RECORD else None for _, key in keys]
+
+
+@lru_cache
+def _filled(now: int, count: int, seconds: int, apart: int) -> MadeUpStore:
+    store = MadeUpStore([made_up(number, now - seconds * number) for number in range(count)])
+    for number in range(count):
+        store.add_event(((now - seconds * number) * 1000 + apart, f"{count + number:022x}"))
+    return store
+
+
+def filled_store(now: int, count: int, seconds: int, apart: int) -> MadeUpStore:
+    """Return a store with ``count`` deliveries, one in each period of ``seconds``, and an event for each, ``apart``
+    milliseconds later. Tests share the rows, because making so many takes time.
+    """
+    store, rows = MadeUpStore(), _filled(now, count, seconds, apart)
+    store.deliveries, store.logged = rows.deliveries, rows.logged
+    return store
 
 
 def event_log(store: Store, causeway: Any) -> EventLog:
@@ -184,9 +202,7 @@ def test_a_page_of_events_requires_the_same_number_of_calls_for_100_and_10_000_e
     causeway: Causeway, count: int, deep: bool
 ) -> None:
     now = causeway.clock.time()
-    store = MadeUpStore([made_up(number, now - 2 * number) for number in range(count)])
-    for number in range(count):
-        store.add_event(((now - 2 * number - 1) * 1000, f"{count + number:022x}"))
+    store = filled_store(now, count, 2, -1000)
     middle = (now - count) * 1000, "0"
     page = ClientEvents(store, event_log(store, causeway), PLANS).page(replace(ALL, before=middle if deep else None))
 
@@ -226,9 +242,7 @@ def test_a_filter_without_a_match_makes_the_same_number_of_calls_for_2000_and_10
 ) -> None:
     now, made = causeway.clock.time(), []
     for count in (2_000, 10_000):
-        store = MadeUpStore([made_up(number, now - number) for number in range(count)])
-        for number in range(count):
-            store.add_event(((now - number) * 1000 + 1, f"{count + number:022x}"))
+        store = filled_store(now, count, 1, 1)
         page = ClientEvents(store, event_log(store, causeway), PLANS).page(search, most=most)
         assert (page.entries, page.is_cut) == ([], True)
         made.append(store.calls)
