@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chalicelib.foundation.crypto import signature_hints
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import read_uuid
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance import causes, signature_hints
+from infra.conformance import causes
 from infra.conformance.check import Check, Level
 from infra.conformance.checks.judging import AUTHENTICATION, RULES
 from infra.conformance.evidence import CheckBlocked, CheckFailed, CheckSkipped, Evidence
@@ -168,9 +169,8 @@ def _wrong_signature(session: Session, call: ReceivedCall) -> str:
     keys = [session.bank.bank_public_key]
     if verify(keys, call.body, given):
         return ""
-    return (
-        f"X-Signature is not valid: {signature_hints.hint(keys, call.body, given)}; {describe_attempt(keys, call.body)}"
-    )
+    reason = signature_hints.explain(keys, call.body, given)
+    return f"X-Signature is not valid: {reason}; {describe_attempt(keys, call.body)}"
 
 
 def _wrong_content_type(session: Session, call: ReceivedCall) -> str:
