@@ -40,14 +40,15 @@ def logo(
         raise CommandRefused("name a file, or pass --remove")
     hub = connection.connect()
     banks = hub.openbanking.banks
-    bank = banks.remove_logo(bic) if file is None else banks.set_logo(bic, _read_file(file))
+    bank = banks.remove_logo(bic) if file is None else banks.set_logo(bic, read_file(file))
     path = logo_path(bank.bic, bank.logo_digest)
     url = f"{hub.settings.public_url}{path}" if path else None
     text = f"{bank.bic} has the logo {url}" if url else f"{bank.bic} has no logo."
     return Report({"bic": bank.bic, "logo_url": url, "logo_type": bank.logo_type}, text)
 
 
-def _read_file(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Read a file that the operator named. Raises: CommandRefused."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -364,6 +364,7 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "history_days": bank.history_days,
         "logo": logo_path(bank.bic, bank.logo_digest),
         "logo_type": bank.logo_type,
+        "conformance": bank.conformance,
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
         "unattended_reads": bank.unattended_reads,
@@ -376,7 +377,10 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
 
 def _format_bank(bank: Bank) -> str:
     members = _bank_members(bank)
-    return format_members(members | {name: ", ".join(members[name]) for name in ("scopes", "schemes")})
+    listed = {name: ", ".join(members[name]) for name in ("scopes", "schemes")}
+    report = bank.conformance
+    conformance = f"{report['result']}, {report['started_at']}" if report else None
+    return format_members(members | listed | {"conformance": conformance})
 
 
 def _keys_report(bank: Bank) -> Report:

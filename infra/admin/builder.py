@@ -21,7 +21,7 @@ GROUPS = (
 UNGROUPED = ("doctor", "trace")
 COMMANDS = (*UNGROUPED, *GROUPS)
 """The names of the ungrouped commands and of the command groups. By default, each name is also its module's name."""
-_MODULES = {"banks": "bank_logos"}
+_MODULES = {"banks": "bank_reports"}
 """The modules of the groups that are defined in a module with a different name, by group name."""
 
 _HELP = """The operator's command line of Causeway.

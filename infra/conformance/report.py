@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 from infra.conformance import report_html
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
+from infra.conformance.verdict import conclusion, result_of
 
 NAME = "report"
 
@@ -35,6 +36,9 @@ def as_json(run: Run) -> str:
         "bank": run.bic,
         "version": run.version,
         "started_at": run.started_at,
+        "result": result_of(run),
+        "verdict": conclusion(run),
+        "narrowed": run.narrowed,
         "checks": [_members(result) for result in run.results],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -49,6 +53,7 @@ def _members(result: Result) -> Mapping[str, Any]:
         "paragraph": check.paragraph,
         "level": check.level,
         "outcome": result.outcome,
+        "problem": result.problem,
         "sent": result.sent,
         "received": f"{wrong}{result.received}".rstrip(),
         "expected": check.expected,

@@ -7,7 +7,7 @@ from html import escape
 
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
-from infra.conformance.verdict import grounds, groups_of_failures, verdict
+from infra.conformance.verdict import conclusion, groups_of_failures
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #f7f7f5; --card: #fff; --text: #1d2430; --dim: #5a6472; --line: #dfe2e6;
@@ -60,8 +60,7 @@ def _parts(run: Run, title: str) -> Iterator[str]:
     yield f"<h1>{title}</h1>\n"
     yield f'<p class="facts">{escape(run.address)} · started {escape(run.started_at)} · {run.seconds:.1f} s</p>\n'
     kind = " bad" if not run.is_good else " open" if run.unplayed else ""
-    said = f"{verdict(run)}: {grounds(run)}" if run.is_full else verdict(run)
-    yield f'<p class="verdict{kind}">{escape(said)}</p>\n'
+    yield f'<p class="verdict{kind}">{escape(conclusion(run))}</p>\n'
     if run.narrowed:
         yield f'<p class="facts">As far as the file goes: {escape(run.narrowed)}.</p>\n'
     counts = (

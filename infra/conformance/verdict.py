@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chalicelib.openbanking.records.conformance_reports import Result as ConformanceResult
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
 
@@ -17,6 +18,20 @@ def verdict(run: Run) -> str:
     if run.blocked or run.unplayed:
         return f"It is not known whether {run.bic} conforms to version {run.version}"
     return f"{run.bic} conforms to version {run.version}"
+
+
+def conclusion(run: Run) -> str:
+    """Return the verdict with its grounds."""
+    return f"{verdict(run)}: {grounds(run)}" if run.is_full else verdict(run)
+
+
+def result_of(run: Run) -> ConformanceResult:
+    """Return the verdict as one word, for programs."""
+    if run.has_failed:
+        return "fails"
+    if not run.is_full:
+        return "partial"
+    return "unknown" if run.blocked or run.unplayed else "conforms"
 
 
 def grounds(run: Run) -> str:

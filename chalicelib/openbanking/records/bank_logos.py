@@ -43,11 +43,6 @@ def logo_key(bic: str) -> tuple[str, Item]:
     return TABLE, {"bic": f"{_PREFIX}{bic}"}
 
 
-def is_logo(item: Item) -> bool:
-    """Whether an item of the table is a logo."""
-    return str(item["bic"]).startswith(_PREFIX)
-
-
 def is_logo_digest(text: str) -> bool:
     """Whether a text could be the digest of a present or past logo."""
     return _DIGEST.fullmatch(text) is not None

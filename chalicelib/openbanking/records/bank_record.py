@@ -33,7 +33,7 @@ MOST_UNATTENDED_READS = 1000
 DIRECTORY = "all"
 SWITCHES = ("unsigned_amounts", "balance_type", "credit_limit_included", "no_date_to")
 """The members that adapt the unified API to a bank."""
-_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
+_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type", "conformance")
 """Members that the operator cannot change."""
 
 
@@ -81,7 +81,8 @@ class Bank:
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
     ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it. ``logo_digest``
-    and ``logo_type``, its media type, are ``None`` for a bank without a logo.
+    and ``logo_type``, its media type, are ``None`` for a bank without a logo. ``conformance`` summarizes the published
+    report (see ``conformance_reports``), if any.
     """
 
     bic: str
@@ -103,6 +104,7 @@ class Bank:
     history_days: int | None = None
     logo_digest: str | None = None
     logo_type: str | None = None
+    conformance: Item | None = None
     unattended_reads: int | None = None
     unsigned_amounts: bool = False
     balance_type: BookedOrAvailable = "booked"

@@ -1,6 +1,6 @@
 """The table of banks: reads, cached for up to a minute, and the operator's changes.
 
-A bank's logo is a separate item, because every relayed call reads the bank's item.
+A bank's logo and its conformance report are separate items, because every relayed call reads the bank's item.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.bics import spellings
-from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
+from chalicelib.openbanking.records.bank_logos import Logo, logo_key
 from chalicelib.openbanking.records.bank_record import DIRECTORY, MAX_KEYS, Bank, InvalidBank, NewBank, validate_bank
+from chalicelib.openbanking.records.conformance_reports import ConformanceReport, read_report, report_key
 
 TABLE = "banks"
 CACHED_SECONDS = 60
@@ -106,6 +107,11 @@ class Banks:
         item = self._store.get(*logo_key(bic)) if spellings(bic) else None
         return Logo.from_item(item) if item else None
 
+    def find_report(self, bank: Bank) -> ConformanceReport | None:
+        """Return the published report of a bank, or ``None``."""
+        item = self._store.get(*report_key(bank.bic)) if bank.conformance else None
+        return ConformanceReport.from_item(item) if item else None
+
     # -- for the operator
 
     def add(self, new: NewBank) -> tuple[Bank, str]:
@@ -142,7 +148,7 @@ class Banks:
         return Bank.from_item(item)
 
     def all(self) -> list[Bank]:
-        items = (item for item in self._store.scan(TABLE) if not is_logo(item))
+        items = (item for item in self._store.scan(TABLE) if is_bank(item))
         return sorted(map(Bank.from_item, items), key=lambda bank: bank.bic)
 
     def change(self, bic: str, **changes: Any) -> Bank:
@@ -190,13 +196,31 @@ class Banks:
             bank, self._update_members(bank, {}, ["logo_digest", "logo_type"]), Delete(*logo_key(bank.bic))
         )
 
+    def publish_report(self, bic: str, content: bytes) -> Bank:
+        """Store a report of the conformance kit, as JSON, in place of the previous report. Raises: InvalidBank,
+        UnknownBank.
+        """
+        bank = self.get(bic)
+        report = read_report(content, bank)
+        update = self._update_members(bank, {"conformance": report.summary})
+        return self._write(bank, update, Put(TABLE, report.to_item(bank.bic)))
+
+    def unpublish_report(self, bic: str) -> Bank:
+        """Delete a bank's conformance report. Raises: UnknownBank, and InvalidBank if none is published."""
+        bank = self.get(bic)
+        if bank.conformance is None:
+            raise InvalidBank(f"no report about {bank.bic} is published")
+        return self._write(bank, self._update_members(bank, {}, ["conformance"]), Delete(*report_key(bank.bic)))
+
     def remove(self, bic: str) -> None:
-        """Delete a bank and its logo. Its consents remain, but their calls no longer reach the bank.
+        """Delete a bank, its logo and its conformance report. Its consents remain, but their calls no longer reach the
+        bank.
 
         Raises: UnknownBank.
         """
         key = self.get(bic).bic
-        deletes = [Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))]
+        parts = [Delete(*logo_key(key)), Delete(*report_key(key))]
+        deletes = [Delete(*bank_key(key), Attr("bic").exists()), *parts]
         self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
         self.forget()
 
@@ -276,6 +300,11 @@ class Banks:
 
 def bank_key(bic: str) -> tuple[str, Item]:
     return TABLE, {"bic": bic}
+
+
+def is_bank(item: Item) -> bool:
+    """Whether an item of the table is a bank, and not a logo or a report."""
+    return "/" not in item["bic"]
 
 
 def _unknown_bank(bic: str) -> UnknownBank:

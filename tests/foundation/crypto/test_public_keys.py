@@ -43,6 +43,7 @@ def certificate(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> str:
         json.dumps({"keys": [JWK, {"kty": "EC", "use": "enc"}]}),
         json.dumps({"kty": "RSA", "n": JWK["n"], "e": JWK["e"]}),
     ],
+    ids=lambda _: "key",
 )
 def test_a_public_key_is_read_in_every_notation(text: str) -> None:
     assert read_public_keys(text) == [PUBLIC]
@@ -82,6 +83,7 @@ def public_of(key: Any) -> str:
         ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "not a certificate"),
         (PEM * (MOST_KEYS + 1), f"more than {MOST_KEYS} keys"),
     ],
+    ids=lambda _: "key",
 )
 def test_a_text_without_a_usable_public_key_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(InvalidKey, match=re.escape(reason)):

@@ -141,6 +141,7 @@ def test_a_signature_in_another_encoding_is_explained_and_compared(write: Callab
         (encoded(hashlib.sha1(BODY).digest()), "it has 20 bytes, as a SHA-1 hash has"),  # noqa: S324 - an example
         (encoded(b"\x30" + b"0" * 70), "it has 71 bytes, as an ECDSA signature has"),
     ],
+    ids=lambda _: "text",
 )
 def test_a_text_that_is_not_a_signature_is_explained_by_its_format(signature: str, reason: str) -> None:
     assert reason in explained(signature)

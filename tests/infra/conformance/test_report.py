@@ -21,10 +21,13 @@ def test_the_json_report_has_the_documented_members() -> None:
         "version": 2,
         "started_at": "2026-11-25T10:00:00+00:00",
     }
-    names = ["id", "title", "paragraph", "level", "outcome", "sent", "received", "expected"]
-    assert found.keys() == {"bank", "version", "started_at", "checks"}
+    names = ["id", "title", "paragraph", "level", "outcome", "problem", "sent", "received", "expected"]
+    assert list(found) == ["bank", "version", "started_at", "result", "verdict", "narrowed", "checks"]
+    assert (found["result"], found["narrowed"]) == ("fails", "")
+    assert found["verdict"] == "SMALLGB2 does not conform to version 2: 1 mandatory check failed"
     assert all(list(check) == names for check in found["checks"])
     assert [check["outcome"] for check in found["checks"]] == ["passed", "failed", "failed", "skipped"]
+    assert found["checks"][1]["problem"] == "it is <wrong>"
     assert found["checks"][1]["received"].startswith("it is <wrong>\n\n{")
     assert found["checks"][3]["received"].startswith("not offered")
 

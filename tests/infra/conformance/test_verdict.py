@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from infra.conformance.check import Result
 from infra.conformance.terminal import summary
-from infra.conformance.verdict import verdict
+from infra.conformance.verdict import result_of, verdict
 from tests.infra.conformance.kit_runs import EXAMPLE_RUN, example_result
 
 PASSED = example_result("a.one", "passed")
@@ -48,6 +48,18 @@ def test_a_run_of_selected_checks_makes_no_statement_about_conformance() -> None
     assert passed.startswith("SMALLGB2, version 2, 2 chosen checks: no mandatory check failed; 1 passed")
     assert blocked.startswith("SMALLGB2, version 2, 2 chosen checks: 1 mandatory check could not be made because")
     assert "conform" not in passed + blocked
+
+
+def test_the_result_of_a_run_is_one_word_for_programs() -> None:
+    failed = example_result("a.two", "failed", problem="wrong")
+
+    def result(*results: Result, is_full: bool = True) -> str:
+        return result_of(replace(EXAMPLE_RUN, results=results, is_full=is_full))
+
+    assert result(PASSED, INAPPLICABLE, ADVICE) == "conforms"
+    assert result(PASSED, failed, BLOCKED) == result(failed, is_full=False) == "fails"
+    assert result(PASSED, BLOCKED) == result(PASSED, UNPLAYED) == "unknown"
+    assert result(PASSED, BLOCKED, is_full=False) == "partial"
 
 
 def test_the_conformance_result_names_the_scopes_selected_in_the_bank_file() -> None:
