@@ -17,6 +17,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import VERSION
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import display_text, notices
+from chalicelib.website.banks import bank_text
 from chalicelib.website.cards import card_text
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
@@ -199,6 +200,12 @@ def message_page(
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
 
 
+def not_found_page(visit: Visit) -> Response:
+    """Render the page for an address without content."""
+    what, next_step = "There is nothing at this address.", "Check the spelling, or go to the start page."
+    return message_page(visit, "Not found", what, "/", "To the start page", next_step)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The texts of a confirmation page before an action that is hard to undo.
@@ -327,5 +334,6 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
 @cache
 def _templates() -> Templates:
     return Templates(
-        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS}
+        (_FOLDER / "templates",),
+        {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS, **bank_text.FILTERS},
     )

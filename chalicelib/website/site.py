@@ -9,11 +9,12 @@ from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
+from chalicelib.foundation.http.web import BODY_BYTES, Incoming, UnreadableBody, WrongMethod
 from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.website import docs_views, rendered_files, specification_views, start_views
 from chalicelib.website.accounts import account_views
 from chalicelib.website.authorization import authorize_views, callback_views
+from chalicelib.website.banks import bank_views, conformance_views, signature_views
 from chalicelib.website.cards import card_list_views, card_statement_views, card_views
 from chalicelib.website.clients import (
     activity_views,
@@ -25,7 +26,7 @@ from chalicelib.website.clients import (
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.events import delivery_views, receiver_views
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
-from chalicelib.website.pages import Visit, error_page, message_page, page
+from chalicelib.website.pages import Visit, error_page, message_page, not_found_page, page
 from chalicelib.website.performance import performance_views
 from chalicelib.website.rendered_files import NotRendered, explain_missing
 
@@ -66,6 +67,10 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/payments/callback"): callback_views.payment_callback,
     ("GET", "/specifications/{screen}"): specification_views.show_specification,
     ("GET", "/performance"): performance_views.show_performance,
+    ("GET", "/banks/{bic}"): bank_views.show_bank,
+    ("GET", "/banks/{bic}/conformance"): conformance_views.show_report,
+    ("GET", "/verify-signature"): signature_views.signature_form,
+    ("POST", "/verify-signature"): signature_views.verify_signature,
     ("GET", "/docs"): docs_views.show_document,
     ("GET", "/docs/{page}"): docs_views.show_document,
     ("GET", "/docs/{page}/{subpage}"): docs_views.show_document,
@@ -134,6 +139,11 @@ def _has_foreign_form(visit: Visit) -> bool:
 
 
 def _refuse_form(visit: Visit) -> Response:
+    if len(visit.incoming.body) > BODY_BYTES:
+        what = f"A form may have at most {BODY_BYTES // 1024} KB. Nothing was changed."
+        return message_page(
+            visit, "This form is too large", what, "/", "To the start page", "Go back, and send less.", status=413
+        )
     return message_page(
         visit,
         "This form is out of date",
@@ -145,8 +155,7 @@ def _refuse_form(visit: Visit) -> Response:
 
 
 def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:
-    what, next_step = "There is nothing at this address.", "Check the spelling, or go to the start page."
-    return message_page(Visit(incoming, website), "Not found", what, "/", "To the start page", next_step)
+    return not_found_page(Visit(incoming, website))
 
 
 def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Exception) -> Response:

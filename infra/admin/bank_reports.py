@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from infra.admin import connection
-from infra.admin.bank_logos import group, read_file
-from infra.admin.banks import BicArgument
+from infra.admin.bank_logos import read_file
+from infra.admin.banks import BicArgument, group
 from infra.admin.output import Report, command
 
 

@@ -10,6 +10,7 @@ from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.causeway import Causeway
 from tests.kit.storage import record_calls
+from tests.openbanking.conformance_reports import report, written
 from tests.statistics.bank_days import hourly, put_counters
 from tests.website.web_user import PASSWORD, WebUser, attempt_due_deliveries
 
@@ -25,7 +26,17 @@ def client_id(user: WebUser) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/terms", "/register", "/sign-in", "/forgotten", "/authorize/callback", "/specifications/account"]
+    "path",
+    [
+        "/",
+        "/terms",
+        "/register",
+        "/sign-in",
+        "/forgotten",
+        "/authorize/callback",
+        "/specifications/account",
+        "/verify-signature",
+    ],
 )
 def test_a_page_for_a_visitor_makes_no_storage_call(causeway: Causeway, visitor: WebUser, path: str) -> None:
     causeway.hub.openbanking.banks.directory()
@@ -140,6 +151,43 @@ def test_the_latest_journeys_make_one_storage_call(causeway: Causeway, user: Web
 
 HOURS_SO_FAR = ["Query"] * 10
 """The queries for the current day, one for each hour that has begun. The service's clock starts at 09:00."""
+
+
+def test_the_page_of_a_bank_reads_its_record_its_last_two_days_downtimes_and_today(
+    causeway: Causeway, visitor: WebUser
+) -> None:
+    with record_calls(causeway) as calls:
+        visitor.get("/banks/ALPHGB21")
+    with record_calls(causeway) as again:
+        visitor.get("/banks/alphgb21xxx")
+
+    record, downtimes, days = ["BatchGetItem"], ["Query"], ["BatchGetItem"] * 2
+    assert calls == [*record, *downtimes, *days, *HOURS_SO_FAR]
+    assert again == ["BatchGetItem"]
+
+
+def test_a_conformance_report_is_read_in_one_call(causeway: Causeway, visitor: WebUser) -> None:
+    banks = causeway.hub.openbanking.banks
+    banks.publish_report("ALPHGB21", written(report()))
+    banks.find("ALPHGB21")
+    try:
+        with record_calls(causeway) as calls:
+            assert visitor.get("/banks/ALPHGB21/conformance").status == 200
+    finally:
+        banks.unpublish_report("ALPHGB21")
+
+    assert calls == ["BatchGetItem"]
+
+
+@pytest.mark.parametrize("path", ["/banks/ALPHGB21/conformance", "/banks/nothing", "/verify-signature?bic=ALPHGB21"])
+def test_a_page_of_a_known_bank_without_a_report_makes_no_storage_call(
+    causeway: Causeway, visitor: WebUser, path: str
+) -> None:
+    causeway.hub.openbanking.banks.find("ALPHGB21")
+    with record_calls(causeway) as calls:
+        visitor.get(path)
+
+    assert calls == []
 
 
 @pytest.mark.parametrize(

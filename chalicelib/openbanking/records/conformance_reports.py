@@ -23,10 +23,9 @@ TABLE = "banks"
 FILE_BYTES = 8 * 1024 * 1024
 ITEM_BYTES = 300 * 1024
 """The maximum size of a compressed report. An item of DynamoDB has at most 400 KB."""
-EXCHANGE_CHARACTERS = 1200
-"""The number of characters that are stored of each message."""
+SHOWN_CHARACTERS = 800
+"""The number of characters that are stored of each problem and message."""
 _PREFIX = "report/"
-_LONGEST = 20_000
 _SECRETS = (
     re.compile(r"PRIVATE KEY-----"),
     re.compile(
@@ -40,7 +39,8 @@ _SECRETS = (
 
 Result = Literal["conforms", "fails", "unknown", "partial"]
 """Whether the bank conforms; ``partial`` if only some of the checks were selected, and no mandatory check failed."""
-Text = Annotated[str, Field(max_length=_LONGEST)]
+Text = Annotated[str, Field(max_length=2000)]
+LongText = Annotated[str, Field(max_length=100_000)]
 
 
 class Check(Message):
@@ -51,9 +51,9 @@ class Check(Message):
     paragraph: AN[300]
     level: Literal["mandatory", "advice"]
     outcome: Literal["passed", "failed", "skipped"]
-    problem: Text
-    sent: Text
-    received: Text
+    problem: LongText
+    sent: LongText
+    received: LongText
     expected: Text
 
     @property
@@ -73,10 +73,10 @@ class Check(Message):
     @property
     def shortened(self) -> Check:
         """The check with the beginning of each message, and without the messages unless it failed."""
-        if self.outcome != "failed":
-            return self.model_copy(update={"sent": "", "received": ""})
         received = self.received.removeprefix(self.problem).lstrip()
-        return self.model_copy(update={"sent": _shorten(self.sent), "received": _shorten(received)})
+        exchange = (self.sent, received) if self.outcome == "failed" else ("", "")
+        texts = zip(("sent", "received", "problem"), (*exchange, self.problem), strict=True)
+        return self.model_copy(update={name: _shorten(text) for name, text in texts})
 
 
 class ConformanceReport(Message):
@@ -151,4 +151,4 @@ def _text_of(check: Check) -> tuple[str, str]:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= EXCHANGE_CHARACTERS else f"{text[:EXCHANGE_CHARACTERS]}…"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"

@@ -43,13 +43,14 @@ LIMITS: Mapping[str, RateLimit] = {
     "password": RateLimit(10, 15 * 60, cleared_by_success=True),
     "mails": RateLimit(30, 3600),
     "mailbox": RateLimit(5, 3600),
+    "signatures": RateLimit(120, 3600),
 }
 """The limits by name.
 
 Sign-ins from browsers that signed in to the account before (see ``sessions``) are limited per browser, and per account.
 Other sign-ins are limited per account and address, per address, and per account. The remaining limits are for
 registrations from an address, test events and resent events of a user, a user's codes for the operator, wrong passwords
-outside of sign-in, and emails requested from an address and for a mailbox.
+outside of sign-in, emails requested from an address and for a mailbox, and signatures verified for an address.
 """
 
 Subjects = Sequence[tuple[str, str]]

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.openbanking.records import conformance_reports
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.banks import Banks, UnknownBank
-from chalicelib.openbanking.records.conformance_reports import EXCHANGE_CHARACTERS, report_key
+from chalicelib.openbanking.records.conformance_reports import SHOWN_CHARACTERS, report_key
 from infra.conformance.report import as_json
 from tests.causeway import Causeway
 from tests.infra.conformance.kit_runs import EXAMPLE_RUN
@@ -57,13 +57,13 @@ def test_a_report_of_the_kit_can_be_published(banks: Banks) -> None:
 
 def test_only_failed_checks_keep_the_beginning_of_their_messages(banks: Banks) -> None:
     skipped = check("accounts.page", "skipped", problem="no such scope", received="no such scope")
-    long = failed(sent="a" * (EXCHANGE_CHARACTERS + 1))
+    long = failed(sent="a" * (SHOWN_CHARACTERS + 1))
     found = banks.find_report(banks.publish_report(BIC, written(report(check(), skipped, long))))
 
     assert found is not None
     passed, omitted, shortened = found.checks
     assert (passed.sent, passed.received, omitted.received, omitted.problem) == ("", "", "", "no such scope")
-    assert shortened.sent == f"{'a' * EXCHANGE_CHARACTERS}\u2026"
+    assert shortened.sent == f"{'a' * SHOWN_CHARACTERS}\u2026"
     assert shortened.received == '200 after 12 ms\n\n{"accounts": []}'
 
 

@@ -1,0 +1,1 @@
+"""The public pages about a bank, and tools for its engineers."""
