@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlencode
 
 from chalicelib.bootstrap import Hub
+from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import day_overviews
@@ -13,6 +16,7 @@ from chalicelib.statistics.days import hours_of
 from tests.browser import user
 from tests.browser.page_checks import Walk
 from tests.browser.window import Window
+from tests.openbanking import conformance_reports
 from tests.statistics import bank_days
 
 _REFUSED = {"error": "access_denied", "error_description": "The customer refused", "state": "a-state"}
@@ -340,10 +344,66 @@ def _performance(window: Window) -> Iterator[str]:
     yield "not-these-days"
 
 
+def _banks(window: Window) -> Iterator[str]:
+    first, second = (window.bank(version)["bic"] for version in (2, 1))
+    with _hub(window) as hub:
+        published = [first, second] if hub.openbanking.banks.get(first).conformance else []
+        for bic in published:
+            hub.openbanking.banks.unpublish_report(bic)
+    _measure(window, second)
+    window.open(f"/banks/{first}")
+    yield "no-requests"
+    with _hub(window) as hub:
+        _publish(hub, first, conformance_reports.check(), outcome="conforms")
+        _publish(hub, second, *_CHECKS, outcome="fails")
+    window.open(f"/banks/{second}")
+    yield "bank"
+    window.follow("Conformance report")
+    window.page.locator("summary", has_text="accounts.signature-wrong").click()
+    yield "conformance"
+    window.open(f"/banks/{second}/conformance?outcome=advice&group=consent")
+    yield "conformance-none-fits"
+    window.open(f"/banks/{second}")
+    window.follow("Verify a signature")
+    yield "signature"
+    window.submit("Verify", body="{}\n", signature=_SIGNATURE, key=signatures.public_pem(_KEY.public_key()))
+    yield "signature-wrong"
+    window.submit("Verify", body="{}")
+    yield "signature-right"
+    window.submit("Verify", body="", signature="", key="-----BEGIN PRIVATE KEY-----")
+    yield "signature-refused"
+    window.open("/banks/NOBKGB2L")
+    yield "no-such-bank"
+
+
+_CHECKS = (
+    conformance_reports.failed(),
+    conformance_reports.failed("accounts.order", level="advice", problem="the oldest transaction is first"),
+    *(conformance_reports.check(f"accounts.rule-{number}") for number in range(20)),
+    conformance_reports.check("consent.initiated", "skipped", problem="the bank does not offer it"),
+)
+_KEY = signatures.load_private_key(signatures.generate_private_pem())
+_SIGNATURE = signatures.sign(_KEY, b"{}")
+
+
+def _publish(hub: Hub, bic: str, *checks: dict[str, Any], outcome: str) -> None:
+    bank = hub.openbanking.banks.get(bic)
+    version = bank.api_version
+    verdict = f"{bic} {'conforms' if outcome == 'conforms' else 'does not conform'} to version {version}"
+    described = {"bank": bic, "version": version, "result": outcome, "verdict": verdict}
+    report = conformance_reports.report(*checks, **described)
+    hub.openbanking.banks.publish_report(bic, conformance_reports.written(report))
+
+
+@contextmanager
+def _hub(window: Window) -> Iterator[Hub]:
+    with patch.dict(os.environ, window.stack["environment"]):
+        yield Hub(Settings.from_environment(window.stack["environment"]))
+
+
 def _measure(window: Window, bic: str) -> None:
     """Store a bank's statistics for the last 370 days and for the current morning."""
-    with patch.dict(os.environ, window.stack["environment"]):
-        hub = Hub(Settings.from_environment(window.stack["environment"]))
+    with _hub(window) as hub:
         today = hub.clock.now().date()
         records = list(bank_days.past_records(bic, today, 370))
         for batch in pieces([record.put() for record in records], 90):
@@ -354,6 +414,7 @@ def _measure(window: Window, bic: str) -> None:
         hub.store.transact([bank_days.put_counters(morning)])
 
 
+_BANK = "/banks/{bic}"
 _CLIENT, _CARD = "/clients/{client_id}", "/cards/{card_id}"
 WALKS = (
     Walk("website-visitor", _visitor, ("/", "/terms", "/register", "/sign-in", "/specifications/{screen}")),
@@ -365,6 +426,7 @@ WALKS = (
     Walk("website-activity", _activity, (f"{_CLIENT}/activity", "/")),
     Walk("website-consents", _consents, ("/consents", "/consents/{consent_id}")),
     Walk("website-deliveries", _deliveries, ("/deliveries", "/deliveries/{delivery_id}")),
+    Walk("website-banks", _banks, (_BANK, f"{_BANK}/conformance", "/verify-signature")),
     Walk("performance", _performance, ("/performance",)),
     Walk("docs", _DOCS, ("/docs", "/docs/{page}", "/docs/{page}/{subpage}", "/docs/{page}/{subpage}/{part}")),
     Walk("cards", _cards, ("/cards", "/cards/new", _CARD, f"{_CARD}/statement", "/cards/activity")),
