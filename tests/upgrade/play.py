@@ -13,6 +13,7 @@ from tests.cards.issuer import Issuer, NewCard
 from tests.causeway import Causeway
 from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
 from tests.demo_bank.parties import query_of
+from tests.openbanking import conformance_reports
 from tests.openbanking.payments import Pisp, payment_answer
 from tests.statistics import bank_days
 from tests.website.web_user import WebUser
@@ -36,6 +37,8 @@ def play(causeway: Causeway) -> dict[str, Any]:
     seal_something_everywhere(causeway)
     with wire_banks(causeway):
         install(causeway.hub, causeway.hub.openbanking.banks)
+        report = conformance_reports.report(bank="DEMOGB21")
+        causeway.hub.openbanking.banks.publish_report("DEMOGB21", conformance_reports.written(report))
         facts = {
             "banks": {bank: _use_bank(causeway, bank) for bank in SCOPES},
             "client": {"client_id": causeway.tpp.client_id, "secret": causeway.tpp.client_secret},
