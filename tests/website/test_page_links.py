@@ -14,6 +14,7 @@ def test_every_page_is_a_permitted_redirect_destination(place: str) -> None:
         "delivery_id": "0f",
         "consent_id": "0e",
         "card_id": "7",
+        "bic": "ALPHGB21",
         "secret": "aB_1-",
         "page": "tour",
         "subpage": "tpp",

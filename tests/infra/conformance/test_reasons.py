@@ -122,4 +122,4 @@ def test_the_signature_problem_text_shows_whether_the_signed_bytes_or_the_key_ar
     other = signature_problem(SignsWithAnotherKey(VERSIONS[2]))
 
     assert "the signature covers a line break at the end that the body does not have" in longer
-    assert "compare the id of the bank's key with that of bank_public_key" in other
+    assert "it is by another private key" in other
