@@ -13,11 +13,11 @@ pytestmark = pytest.mark.pages
 def test_the_links_between_the_overview_and_a_bank_page_preserve_the_date_range(window: Window) -> None:
     window.open("/performance")
     table = window.page.get_by_role("region", name="Banks", exact=True)
-    bic = window.bank(2)["bic"]
+    name, bic = (window.bank(2)[member] for member in ("name", "bic"))
     row = table.locator("tbody tr", has_text=bic)
     assert row.get_by_role("img").get_attribute("aria-label") is not None
 
-    window.enter_at(row.get_by_role("link"))
+    window.enter_at(row.get_by_role("link", name=name, exact=True))
 
     days = re.findall("(?:from|to)=[0-9-]+", window.page.url)
     assert len(days) == 2

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from chalicelib.delivery import client_events
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.crypto import event_signing, signatures
+from chalicelib.foundation.crypto import event_signing, public_keys, signature_hints, signatures
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, TrustedAuthorities, read_certificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName, normalize_name
 from chalicelib.foundation.crypto.keyring import Keyring
@@ -154,6 +154,11 @@ def read_client_certificate(content: bytes) -> None:
 def read_bank_signature(content: bytes) -> None:
     key = load_public_key((CORPUS / "key" / "public.pem").read_text())
     signatures.verify([key], b"{}", text(content))
+    signature_hints.explain([key], b"{}", text(content))
+
+
+def read_pasted_keys(content: bytes) -> None:
+    public_keys.read_public_keys(text(content))
 
 
 def read_event(content: bytes) -> None:

@@ -300,6 +300,7 @@ TARGETS: Mapping[str, Target] = {
     "certificate": Target(
         credentials.read_client_certificate, (InvalidCertificate,), max_bytes=4096, armour=pem("CERTIFICATE")
     ),
+    "pasted-key": Target(credentials.read_pasted_keys, (InvalidKey,), max_bytes=4096),
     "name": Target(lambda content: normalize_name(text(content)), (InvalidName,)),
     "signature": Target(credentials.read_bank_signature),
     "event": Target(credentials.read_event),

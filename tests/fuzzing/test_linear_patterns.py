@@ -18,11 +18,20 @@ from chalicelib.cards.protocol import fields as card_fields
 from chalicelib.cards.requests import envelope
 from chalicelib.delivery import client_events, recorded_exchange
 from chalicelib.foundation import durations, identifiers, jsontext
+from chalicelib.foundation.crypto import public_keys, signature_hints
 from chalicelib.foundation.fields import decimal_rules, field_types, number_rules
 from chalicelib.foundation.http import addresses
 from chalicelib.openbanking.protocol import bank_calls, british_accounts, fields, tpp_calls
-from chalicelib.openbanking.records import client_list, client_security, svg_logos, svg_scales, svg_styles
+from chalicelib.openbanking.records import (
+    client_list,
+    client_security,
+    conformance_reports,
+    svg_logos,
+    svg_scales,
+    svg_styles,
+)
 from chalicelib.statistics import days
+from chalicelib.website.banks import signature_check
 from chalicelib.website.cards import card_text
 
 _parser, _compiler = (vars(re)[name] for name in ("_parser", "_compiler"))
@@ -169,6 +178,7 @@ MODULES: tuple[ModuleType, ...] = (
     *(svg_logos, svg_scales, svg_styles),
     *(addresses, durations, identifiers, jsontext, decimal_rules, field_types, number_rules, fields),
     *(client_events, recorded_exchange, days, card_text, envelope, card_fields),
+    *(public_keys, signature_hints, signature_check, conformance_reports),
     *(bank_calls, british_accounts, tpp_calls, client_list, client_security),
 )
 LINEAR_EXCEPTIONS: Mapping[str, str] = {

@@ -147,6 +147,17 @@ INPUTS: Mapping[str, Mapping[str, LongInput]] = {
     "time": {"digits": _repeat("", "1", "", BODY_BYTES), "duration": _repeat("PT", "1", "S", BODY_BYTES)},
     "recorded-answer": {"controls": _repeat("", "\0", "", 65_536)},
     "certificate": {"lines": _repeat("-----BEGIN CERTIFICATE-----\n", "A\n", "", BODY_BYTES)},
+    "pasted-key": {
+        "begins": _repeat("", "-----BEGIN A-----", "", BODY_BYTES),
+        "lines": _repeat("-----BEGIN A-----\n", "A\n", "", BODY_BYTES),
+        "keys": _repeat('{"keys":[', "{},", "{}]}", BODY_BYTES),
+    },
+    "signature": {
+        "dashes": _repeat("", "-", "!", BODY_BYTES),
+        "words": _repeat("", "a ", "!", BODY_BYTES),
+        "dots": _repeat("", "a.", "!", BODY_BYTES),
+        "digits": _repeat("", "0", "", BODY_BYTES),
+    },
     "key": {"lines": _repeat("-----BEGIN PUBLIC KEY-----\n", "-----BEGIN ", "", BODY_BYTES)},
 }
 MOST_GROWTH = 2.2

@@ -16,7 +16,7 @@ from chalicelib.foundation.crypto.certificates import InvalidCertificate, load_c
 from chalicelib.foundation.crypto.signatures import InvalidKey, load_public_key
 
 MOST_KEYS = 10
-_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
+_BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----")
 _PRIVATE = "this is a private key, which must not leave its owner: use the public key"
 
 

@@ -44,8 +44,8 @@ _FORMATS: Sequence[tuple[str, re.Pattern[str]]] = (
     ),
     ("it is hexadecimal instead of Base64", _HEXADECIMAL),
     ("it has line breaks or spaces: Base64 must be on one line", re.compile(r"[\w+/=-]+(?:\s+[\w+/=-]+)+")),
-    ("it is in base64url, with - and _, instead of Base64, with + and /", re.compile(r"[\w-]*[-_][\w-]*=*")),
     ("its Base64 is cut off, or lacks the padding with =", re.compile(r"[A-Za-z0-9+/]+=?")),
+    ("it is in base64url, with - and _, instead of Base64, with + and /", re.compile(r"[A-Za-z0-9_-]+=*")),
 )
 """Formats of texts that are not Base64, in the order of their tests."""
 

@@ -15,7 +15,7 @@ from chalicelib.foundation.crypto.signature_hints import explain
 from chalicelib.foundation.crypto.signatures import key_id, verify
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-_HEADER_NAME = re.compile(r"^\s*x-signature\s*:", re.IGNORECASE)
+_HEADER_NAME = re.compile(r"x-signature\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def check_signature(body: str, signature: str, tried: Sequence[OwnedKey], known:
         signature: the value of ``X-Signature``, optionally with the header's name.
         known: the keys of the hub and the bank, which may have signed instead.
     """
-    text = _HEADER_NAME.sub("", signature).strip()
+    text = _remove_name(signature.strip())
     lines = body.replace("\r\n", "\n")
     contents = {"LF": lines.encode(), "CRLF": lines.replace("\n", "\r\n").encode()}
     for ends, content in contents.items():
@@ -66,6 +66,11 @@ def check_signature(body: str, signature: str, tried: Sequence[OwnedKey], known:
                 return _result(content, ends, tried, each)
     content = contents["LF"]
     return _result(content, "LF", tried, None, _explain(content, text, tried, known))
+
+
+def _remove_name(signature: str) -> str:
+    named = _HEADER_NAME.match(signature)
+    return signature[named.end() :].strip() if named else signature
 
 
 def _result(
