@@ -57,13 +57,15 @@ def test_a_report_of_the_kit_can_be_published(banks: Banks) -> None:
 
 def test_only_failed_checks_keep_the_beginning_of_their_messages(banks: Banks) -> None:
     skipped = check("accounts.page", "skipped", problem="no such scope", received="no such scope")
-    long = failed(sent="a" * (SHOWN_CHARACTERS + 1))
-    found = banks.find_report(banks.publish_report(BIC, written(report(check(), skipped, long))))
+    long, problem = failed(sent="a" * (SHOWN_CHARACTERS + 1)), "b" * (SHOWN_CHARACTERS + 1)
+    wordy = failed("accounts.other", problem=problem, received=f"{problem}\n\n200")
+    found = banks.find_report(banks.publish_report(BIC, written(report(check(), skipped, long, wordy))))
 
     assert found is not None
-    passed, omitted, shortened = found.checks
+    passed, omitted, shortened, cut = found.checks
     assert (passed.sent, passed.received, omitted.received, omitted.problem) == ("", "", "", "no such scope")
     assert shortened.sent == f"{'a' * SHOWN_CHARACTERS}\u2026"
+    assert (cut.problem, cut.received) == (f"{problem[:-1]}\u2026", "200")
     assert shortened.received == '200 after 12 ms\n\n{"accounts": []}'
 
 
