@@ -100,7 +100,7 @@ def test_a_report_about_an_unknown_bank_is_refused(banks: Banks, bic: str) -> No
     ("content", "reason"),
     [
         (b"<html>", "the report is not JSON: "),
-        (b"\xff", "the report is not JSON: not UTF-8"),
+        (b"\xff", "the report is not JSON: it is not UTF-8"),
         (b"[]", "must be a JSON object"),
         (written({"bank": BIC}), "not a report.json of this version's conformance kit: version is required"),
         (written(report(bank="BETADEF1")), f"the report is about BETADEF1, not about {BIC}"),
