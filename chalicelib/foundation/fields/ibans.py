@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 _value = {character: str(int(character, 36)) for character in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"}.__getitem__
 _CHARACTERS = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Z0-9]"}
-_BETWEEN = r"\u0009-\u000d \u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff\u00ad\u2010-\u2015\u2212-"
+_BETWEEN = (
+    r"\u0009-\u000d \u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff\u00ad\u2010-\u2015\u2212-"
+)
 """A regular expression character class: the spaces and hyphens that people write or paste between characters."""
 LONGEST_PASTED = 64
 """The most characters of an IBAN as people paste it: 34, the word IBAN, spaces and hyphens."""

@@ -150,7 +150,7 @@ class BulkItemV1(Record):
     reference: str | None = None
     """The reference."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN in capitals without spaces."""
     receiver_account_number: str | None = None
@@ -220,7 +220,7 @@ class DirectPaymentV1(Record):
     reference: str | None = None
     """The reference."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN in capitals without spaces."""
     receiver_account_number: str | None = None
@@ -592,7 +592,7 @@ class SinglePaymentV1(Record):
     reference: str | None = None
     """The reference."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN in capitals without spaces."""
     receiver_account_number: str | None = None

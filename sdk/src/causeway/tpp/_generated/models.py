@@ -425,8 +425,8 @@ class Creditor(Record):
     """The payee: the name, and `iban`, `bban`, or `account_number` with `sort_code`."""
 
     iban: str | None = None
-    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
-    spaces are accepted.
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters,
+    spaces, hyphens and the word IBAN before it are accepted.
     """
     bban: str | None = None
     """The local identifier of the account (basic bank account number); at most 30 characters."""
@@ -459,8 +459,8 @@ class Debtor(Record):
     """The payer, with at least one member; a name alone is possible."""
 
     iban: str | None = None
-    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
-    spaces are accepted.
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters,
+    spaces, hyphens and the word IBAN before it are accepted.
     """
     bban: str | None = None
     """The local identifier of the account (basic bank account number); at most 30 characters."""
@@ -529,8 +529,8 @@ class FundsAccount(Record):
     """
 
     iban: str | None = None
-    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters and
-    spaces are accepted.
+    """The IBAN. An IBAN with the length, structure and check digits of its country; lower-case letters,
+    spaces, hyphens and the word IBAN before it are accepted.
     """
     bban: str | None = None
     """The local identifier of the account (basic bank account number); at most 255 characters."""

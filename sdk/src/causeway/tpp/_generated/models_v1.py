@@ -99,10 +99,10 @@ class BulkItemV1(Record):
     reference: str | None = None
     """The reference; at most 18 characters."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     receiver_account_number: str | None = None
     """The receiver's account number; together with the sort code, it replaces the IBAN. At most 34 digits; a
@@ -127,7 +127,7 @@ class BulkPaymentV1(Record):
 
     sender_iban: str
     """The payer's account. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     callback_url: str
     """The URL that the PSU returns to; it must have the scheme, host and port of one of the client's Callback
@@ -153,10 +153,10 @@ class DirectPaymentV1(Record):
     reference: str | None = None
     """The reference; at most 18 characters."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     receiver_account_number: str | None = None
     """The receiver's account number; together with the sort code, it replaces the IBAN. At most 34 digits; a
@@ -189,7 +189,7 @@ class FundsAccountV1(Record):
 
     iban: str | None = None
     """The account's IBAN. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     account_id: str | None = None
     """The bank's own identifier of the account; at most 255 characters."""
@@ -402,10 +402,10 @@ class SinglePaymentV1(Record):
     reference: str | None = None
     """The reference; at most 18 characters."""
     receiver_name: str
-    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( )."""
+    """The payee's name. The name of a payee: letters, digits, spaces and ' ’ - . , & / ( ) + : ?"""
     receiver_iban: str | None = None
     """The receiver's IBAN. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     receiver_account_number: str | None = None
     """The receiver's account number; together with the sort code, it replaces the IBAN. At most 34 digits; a
@@ -428,7 +428,7 @@ class SinglePaymentV1(Record):
     """The receiver's address."""
     sender_iban: str | None = None
     """The payer's account; if absent, the PSU chooses one at the bank. An IBAN with the length, structure and
-    check digits of its country; lower-case letters and spaces are accepted.
+    check digits of its country; lower-case letters, spaces, hyphens and the word IBAN before it are accepted.
     """
 
 

@@ -227,7 +227,7 @@ class PaymentAccountV2(Record):
 
     iban: str | None = None
     """The account's IBAN. An IBAN with the length, structure and check digits of its country; lower-case
-    letters and spaces are accepted.
+    letters, spaces, hyphens and the word IBAN before it are accepted.
     """
     bban: str | None = None
     """The local identifier of the account (basic bank account number); at most 30 characters."""
