@@ -13,6 +13,8 @@ FOLDER = "openapi"
 """The folder of the documents among the rendered files."""
 DOCUMENTS = ("bank-v1", "bank-v2", "cards", "tpp")
 """The names of the documents."""
+GENERATORS = "generators"
+"""The value of the query ``for`` that asks for the document for code generators, and the folder of these documents."""
 _PLACEHOLDER_URL = "http://127.0.0.1:8000"
 
 
@@ -32,9 +34,10 @@ class OpenApiDocument:
 
 
 @cache_until_replaced
-def load_document(name: str, address: str) -> OpenApiDocument:
-    """Load a document and insert the URL ``address``. Raises: NotRendered."""
-    text = rendered_files.read(f"{FOLDER}/{name}.json").replace(_PLACEHOLDER_URL, address)
+def load_document(name: str, address: str, readers: str = "") -> OpenApiDocument:
+    """Load a document and insert the URL ``address``. ``readers`` may be ``GENERATORS``. Raises: NotRendered."""
+    folder = f"{FOLDER}/{readers}" if readers else FOLDER
+    text = rendered_files.read(f"{folder}/{name}.json").replace(_PLACEHOLDER_URL, address)
     return OpenApiDocument(text, f'W/"{digest(text)[:32]}"')
 
 

@@ -11,7 +11,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.http.web import FORM_CHALLENGE, JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.foundation.version import VERSION
-from chalicelib.website.openapi_documents import DOCUMENTS, load_document
+from chalicelib.website.openapi_documents import DOCUMENTS, GENERATORS, load_document
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 from chalicelib.website.rendered_files import NotRendered, explain_missing
 
@@ -111,12 +111,16 @@ def health(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """Return an OpenAPI document, 304 if the client already has the document, or 503 if the document is not
-        rendered.
+        """Return an OpenAPI document: the exact one, or with ``for=generators`` the one for code generators.
+
+        Return 304 if the client already has the document, and 503 if the document is not rendered.
         """
-        settings = website.shared.settings
+        settings, readers = website.shared.settings, {value for name, value in incoming.query if name == "for"}
+        if readers - {GENERATORS}:
+            return json_answer({"error": f"`for` must be `{GENERATORS}`, or absent for the exact document."}, 400)
+        address = settings.bank_api_url if name.startswith("bank") else settings.public_url
         try:
-            found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+            found = load_document(name, address, *readers)
         except NotRendered:
             return json_answer({"error": explain_missing(is_local=settings.is_local)}, 503)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag, "Vary": "Accept-Encoding"}

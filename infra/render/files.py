@@ -13,5 +13,11 @@ def texts() -> Mapping[str, str]:
     """Return the text of each file, by its name in the folder. Raises: LinkError."""
     return {
         **{f"{openapi_documents.FOLDER}/{name}.json": documents.text(name) for name in documents.DOCUMENTS},
+        **{
+            f"{openapi_documents.FOLDER}/{openapi_documents.GENERATORS}/{name}.json": documents.text_for_generators(
+                name
+            )
+            for name in documents.DOCUMENTS
+        },
         **{f"{docs_index.FOLDER}/{name}": text for name, text in site.texts().items()},
     }

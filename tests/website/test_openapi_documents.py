@@ -18,6 +18,22 @@ def test_an_openapi_document_is_served_as_rendered(causeway: Causeway, name: str
     assert answer.text == rendered_files.read(f"openapi/{name}.json")
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_for_generators_is_served_as_rendered(causeway: Causeway, name: str) -> None:
+    answer = causeway.call("GET", f"/openapi/{name}.json?for=generators")
+
+    assert answer.status == 200
+    assert answer.text == rendered_files.read(f"openapi/generators/{name}.json")
+    assert answer.headers["etag"] != causeway.call("GET", f"/openapi/{name}.json").headers["etag"]
+
+
+def test_a_document_for_unknown_readers_returns_400(causeway: Causeway) -> None:
+    answer = causeway.call("GET", "/openapi/tpp.json?for=people")
+
+    assert answer.status == 400
+    assert answer.body == {"error": "`for` must be `generators`, or absent for the exact document."}
+
+
 def test_a_served_openapi_document_contains_the_address_of_the_stage(causeway: Causeway) -> None:
     causeway.hub.settings = replace(
         causeway.hub.settings, public_url="https://hub.example", bank_api_url="https://banks.hub.example"

@@ -29,6 +29,7 @@ def document(
             **({"summary": summary} if summary else {}),
             "version": VERSION,
             "description": introduction,
+            "contact": {"name": "Causeway", "url": f"{OWN_ADDRESS}/docs"},
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": OWN_ADDRESS, "description": "This service"}],

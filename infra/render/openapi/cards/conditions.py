@@ -18,7 +18,13 @@ RequestModel = type[Request]
 GIVEN = "Given"
 GIVEN_SCHEMA: Json = {
     "description": "Present: not null, not blank, and not an empty list",
-    "not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "^ *$"}, {"type": "array", "maxItems": 0}]},
+    "not": {
+        "anyOf": [
+            {"type": "null"},
+            {"type": "string", "pattern": "^ *$"},
+            {"type": "array", "items": {}, "maxItems": 0},
+        ]
+    },
 }
 _GIVEN: Json = {"$ref": f"#/components/schemas/{GIVEN}"}
 BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bulk block": DELIVERY_BLOCK}

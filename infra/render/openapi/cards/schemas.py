@@ -172,7 +172,7 @@ class CardSchemas:
             return self._answer(answer) | {"description": "The action's result"}
         if action.shape == "empty object":
             return {"type": "object", "maxProperties": 0, "description": "Empty"}
-        return {"type": "array", "maxItems": 0, "description": "Empty"}
+        return {"type": "array", "items": {}, "maxItems": 0, "description": "Empty"}
 
     def _answer(self, model: Model) -> Json:
         schema = {
@@ -206,7 +206,7 @@ class CardSchemas:
         inner = next(models_in(field.annotation), None)
         of_each = self._answer(inner) if inner is not None else {}
         if is_list(field.annotation):
-            return {"type": "array"} | ({"items": of_each} if of_each else {})
+            return {"type": "array", "items": of_each}
         if of_each:
             return of_each
         parts = [_PLAIN[part] for part in (field.annotation, *get_args(field.annotation)) if part in _PLAIN]
