@@ -33,7 +33,7 @@ $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) do
 
 export PORT ENGINE LOCALSTACK TLS SMALL
 
-.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi fuzz chaos network interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi test-generators fuzz chaos network interleavings histories mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -54,7 +54,7 @@ tour: run-environment ## Act as a TPP, a bank's customer and a cardholder; DETAI
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
 test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation SHUFFLE=2026
-	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal and not generators" $(TESTS)
 
 test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, call at once: SMALL=1
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults $(call MARKED,faults)
@@ -85,6 +85,9 @@ localstack: run-environment ## Start LocalStack on port 4566, without an account
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing.openapi --examples $(EXAMPLES) --seed $(SEED)
+
+test-generators: rendered ## Generate clients of all documents, compile them, call a stack (pip, npm, Go): ONLY=oapi-codegen
+	@exec $(PYTHON) -m pytest -m generators $(if $(ONLY),-k "$(ONLY)") tests/generators tests/e2e/test_guides.py
 
 fuzz: environment ## Fuzz every parser of what strangers send, guided by coverage (Linux): SECONDS=600 ONLY=jwt
 	@exec $(PYTHON) -m tests.fuzzing --seconds $(SECONDS) $(if $(ONLY),--only $(ONLY))

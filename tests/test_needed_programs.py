@@ -70,7 +70,7 @@ def test_the_merge_gate_requires_all_programs_and_installs_them() -> None:
     needed = {
         name
         for file in (ROOT / "tests").rglob("*.py")
-        if file != Path(__file__)
+        if file != Path(__file__) and file.parent.name != "generators"  # the gate runs the one that needs no program
         for names in re.findall(r'\b(?:needs|require)\(("[a-z", ]+")\)', file.read_text("utf-8"))
         for name in re.findall("[a-z]+", names)
     }

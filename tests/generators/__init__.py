@@ -1,0 +1,1 @@
+"""Code generators make clients of all OpenAPI documents; the clients compile and call a stack."""
