@@ -52,13 +52,14 @@ def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Ma
         yield made
 
 
-def _programs(text: str) -> set[str]:
-    return {name for step in steps(text) for name in ("curl", "openssl") if re.search(rf"\b{name}\b", step.commands)}
+def _marks(text: str) -> list[pytest.MarkDecorator]:
+    """Return the programs that a guide needs. A guide that downloads packages runs with the generators."""
+    commands = "".join(step.commands for step in steps(text))
+    found = [name for name in ("curl", "npm", "openssl") if re.search(rf"\b{name}\b", commands)]
+    return [pytest.mark.needs(*found), *([pytest.mark.generators] if "npm" in found else [])]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.needs(*_programs(text))) for name, text in GUIDES.items()]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(text)) for name, text in GUIDES.items()])
 def test_every_command_of_a_guide_prints_the_documented_output(
     stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:

@@ -93,7 +93,7 @@ class GoClient:
         runtime = "github.com/oapi-codegen/runtime"
         run(["go", "mod", "init", "example"], folder)
         run(["go", "get", f"{runtime}@{VERSIONS[runtime]}"], folder)
-        run(["go", "build", "-o", "program", "./..."], folder)
+        run(["go", "build", "-o", "program", "."], folder)
 
     def call(self, folder: Path, **environ: str) -> str:
         return run([folder / "program"], folder, **environ)
