@@ -129,14 +129,18 @@ def _decide(formula: Formula, domains: Mapping[str, Sequence[str]]) -> Iterator[
     if isinstance(formula, bool):
         yield from [({}, [])] if formula else []
         return
-    splits = [
-        (member, _split(formula, member, domain)) for member, domain in domains.items() if member in _members(formula)
-    ]
-    member, groups = min(splits, key=lambda split: sum(len(_members(rest)) for rest in split[1]))
+    member = min(domains.keys() & _members(formula), key=lambda each: _rank(formula, each, domains))
+    groups = _split(formula, member, domains[member])
     for rest, states in groups.items():
         label = _label(member, states, domains[member]) if len(groups) > 1 else []
         for choice, labels in _decide(rest, domains):
             yield {member: frozenset(states), **choice}, [*label, *labels]
+
+
+def _rank(formula: Formula, member: str, domains: Mapping[str, Sequence[str]]) -> tuple[int, bool, int]:
+    """Return the order in which members are decided: first those whose decision leaves least to decide."""
+    left = sum(len(_members(rest)) for rest in _split(formula, member, domains[member]))
+    return left, _PRESENT in domains[member], list(domains).index(member)
 
 
 def _split(formula: Formula, member: str, domain: Sequence[str]) -> Mapping[Formula, list[str]]:

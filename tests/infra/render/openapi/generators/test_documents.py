@@ -202,7 +202,7 @@ def resolved(operation: Json, document: Json) -> Iterator[Json]:
 def alternatives(schema: Json, document: Json) -> list[Json]:
     """Return the alternatives of a union, so that each is generated."""
     found = referenced(document, schema["$ref"]) if "$ref" in schema else schema
-    branches: list[Json] = [] if "properties" in found else found.get("oneOf", found.get("anyOf", []))
+    branches: list[Json] = [] if "properties" in found else found.get("oneOf") or found.get("anyOf") or []
     return [each for branch in branches for each in alternatives(branch, document)] or [schema]
 
 
