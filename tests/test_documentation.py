@@ -340,7 +340,7 @@ def test_a_reference_to_the_decisions_document_is_detected(text: str) -> None:
 
 
 def test_documents_contain_no_placeholder_text() -> None:
-    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith((".", "build"))]
     files = [*ROOT.glob("*.md"), *(file for folder in folders for file in folder.rglob("*.md"))]
 
     assert {"README.md", "CHANGELOG.md"} <= {file.name for file in files}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.kit.documents import ROOT
+from tests.kit.time import PATIENCE_SECONDS
 
 VERSIONS: Mapping[str, str] = {
     "openapi-python-client": "0.29.0",
@@ -22,8 +23,8 @@ VERSIONS: Mapping[str, str] = {
 }
 """The versions of the generators, and of what their clients need."""
 FOLDER = ROOT / "build" / "generators"
-SECONDS = 900.0
-"""The maximum time of a command. Some download packages."""
+DOWNLOAD_SECONDS = 5 * PATIENCE_SECONDS
+"""The maximum time of a command, which may download packages."""
 
 
 def run(command: Sequence[str | Path], folder: Path, **environ: str) -> str:
@@ -35,7 +36,7 @@ def run(command: Sequence[str | Path], folder: Path, **environ: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=SECONDS,
+        timeout=DOWNLOAD_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:]

@@ -12,6 +12,7 @@ MENU: Mapping[str, Sequence[str]] = {
     "Guides": (
         "guides/tpp",
         "guides/tpp-fapi",
+        "guides/typescript",
         "guides/tpp-faults",
         "guides/tpp-customers",
         "guides/bank",
