@@ -104,6 +104,15 @@ def test_every_requirement_is_pinned_exactly() -> None:
             assert line.startswith("-r requirements") or pinned
 
 
+def test_marks_by_which_targets_choose_modules_are_set_in_test_modules_only() -> None:
+    chosen = re.findall(r"call MARKED,([a-z0-9|]+)", (ROOT / "Makefile").read_text())
+    marks = re.compile(rf"mark[.]({'|'.join(chosen)})\b")
+
+    assert len(chosen) == 3
+    others = [file for file in (ROOT / "tests").rglob("*.py") if not file.name.startswith("test_")]
+    assert [file for file in others if marks.search(file.read_text("utf-8"))] == []
+
+
 def test_missing_test_paths_are_reported_before_the_start() -> None:
     done = _make("TESTS=tests/nonexistent.py::test_name tests/infra")
 
