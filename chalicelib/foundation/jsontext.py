@@ -19,7 +19,6 @@ DEPTH = 100
 """The maximum nesting depth of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
-_BYTE_ORDER_MARK = "\ufeff"
 _PLAIN_NAME = re.compile("[A-Za-z0-9_.-]{1,64}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """A regular expression for the start of a JSON escape that represents a surrogate."""
@@ -45,13 +44,13 @@ class Number(Decimal):
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON from another party. Raises: InvalidJson."""
+    """Parse JSON from another party. A byte order mark is ignored (RFC 8259 §8.1). Raises: InvalidJson."""
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError:
         raise InvalidJson("it is not UTF-8") from None
-    if not text or text[0] == _BYTE_ORDER_MARK:
-        raise InvalidJson("it begins with a byte order mark" if text else "it is empty")
+    if not text:
+        raise InvalidJson("it is empty")
     value = read_stored(text)
     if not is_utf_8(text) or ("\\u" in text and _SURROGATE.search(text) and not is_utf_8(_ENCODER.encode(value))):
         raise InvalidJson("it is not UTF-8: it has half of a surrogate pair")

@@ -306,11 +306,6 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
     "too large": (lambda row: ResponseTooLarge("the answer is larger than 5 MB"), "5 MB", UNKNOWN),
     "a page": (lambda row: Reply(200, b"<html>", {}, 0), "200 and invalid JSON", UNKNOWN),
     "nothing": (lambda row: Reply(200, b"", {}, 0), "200 and invalid JSON: it is empty", UNKNOWN),
-    "a byte order mark": (
-        lambda row: Reply(200, b"\xef\xbb\xbf" + json_bytes(row.answer), {}, 0),
-        "200 and invalid JSON: it begins with a byte order mark",
-        UNKNOWN,
-    ),
     "Latin-1": (lambda row: Reply(200, b'{"a":"\xe9"}', {}, 0), "200 and invalid JSON: it is not UTF-8", UNKNOWN),
     "gzip": (
         lambda row: Reply(200, gzip.compress(json_bytes(row.answer)), {}, 0),
