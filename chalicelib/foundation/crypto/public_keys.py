@@ -16,6 +16,9 @@ from chalicelib.foundation.crypto.certificates import InvalidCertificate, load_c
 from chalicelib.foundation.crypto.signatures import InvalidKey, load_public_key
 
 MOST_KEYS = 10
+MOST_BITS = 8192
+MOST_EXPONENT_BITS = 32
+"""Larger keys are slow to verify with: ten keys of 16,384 bits and their explanations take seconds."""
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----")
 _PRIVATE = "this is a private key, which must not leave its owner: use the public key"
 
@@ -24,7 +27,8 @@ def read_public_keys(text: str) -> list[RSAPublicKey]:
     """Read the RSA public keys in a text: PEM blocks, of keys or certificates, or a JSON Web Key or key set.
 
     Raises:
-        InvalidKey: the text has a private key, a key that is not RSA or too short, no key, or more than ``MOST_KEYS``.
+        InvalidKey: the text has a private key, a key that is not RSA, too short or too long, no key, or more than
+            ``MOST_KEYS``.
     """
     text = text.strip()
     if "PRIVATE KEY-----" in text:
@@ -32,7 +36,17 @@ def read_public_keys(text: str) -> list[RSAPublicKey]:
     pems = _read_jwks(text) if text.startswith("{") else [_as_pem(block) for block in _BLOCK.finditer(text)]
     if not 1 <= len(pems) <= MOST_KEYS:
         raise InvalidKey(f"there are more than {MOST_KEYS} keys" if pems else _describe_unknown(text))
-    return [load_public_key(pem) for pem in pems]
+    return [_check_costs(load_public_key(pem)) for pem in pems]
+
+
+def _check_costs(key: RSAPublicKey) -> RSAPublicKey:
+    """Return a key with which a verification takes milliseconds. Raises: InvalidKey."""
+    exponent = key.public_numbers().e.bit_length()
+    if key.key_size > MOST_BITS:
+        raise InvalidKey(f"the public key has {key.key_size} bits; at most {MOST_BITS} are allowed")
+    if exponent > MOST_EXPONENT_BITS:
+        raise InvalidKey(f"the public exponent has {exponent} bits; at most {MOST_EXPONENT_BITS} are allowed")
+    return key
 
 
 def _describe_unknown(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import textwrap
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.public_keys import MOST_KEYS, read_public_keys
+from chalicelib.foundation.crypto.public_keys import MOST_BITS, MOST_EXPONENT_BITS, MOST_KEYS, read_public_keys
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from tests.infra.conformance.small_bank import KEY, OTHER_KEY
 from tests.kit.certificates import NOW, name
@@ -59,6 +60,24 @@ def private(form: serialization.PrivateFormat) -> str:
 
 def public_of(key: Any) -> str:
     return str(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
+
+
+def jwk_of(bits: int, exponent: int) -> str:
+    modulus = secrets.randbits(bits) | 1 << (bits - 1) | 1
+    return json.dumps(signatures.jwk(rsa.RSAPublicNumbers(exponent, modulus).public_key()))
+
+
+@pytest.mark.parametrize(
+    ("bits", "exponent", "reason"),
+    [
+        (MOST_BITS + 8, 65537, f"the public key has {MOST_BITS + 8} bits; at most {MOST_BITS} are allowed"),
+        (2048, 2**MOST_EXPONENT_BITS + 1, f"the public exponent has {MOST_EXPONENT_BITS + 1} bits"),
+    ],
+)
+def test_a_key_that_is_slow_to_verify_with_is_refused(bits: int, exponent: int, reason: str) -> None:
+    assert read_public_keys(jwk_of(min(bits, MOST_BITS), min(exponent, 2**MOST_EXPONENT_BITS - 1)))
+    with pytest.raises(InvalidKey, match=reason):
+        read_public_keys(jwk_of(bits, exponent))
 
 
 @pytest.mark.parametrize(
