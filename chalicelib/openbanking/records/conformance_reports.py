@@ -71,12 +71,17 @@ class Check(Message):
         return self.outcome == "failed" and self.level == "mandatory"
 
     @property
-    def shortened(self) -> Check:
-        """The check with the beginning of each message, and without the messages unless it failed."""
+    def published(self) -> Check:
+        """The check without the messages unless it failed, and without the problem in ``received``."""
         received = self.received.removeprefix(self.problem).lstrip()
-        exchange = (self.sent, received) if self.outcome == "failed" else ("", "")
-        texts = zip(("sent", "received", "problem"), (*exchange, self.problem), strict=True)
-        return self.model_copy(update={name: _shorten(text) for name, text in texts})
+        sent, received = (self.sent, received) if self.outcome == "failed" else ("", "")
+        return self.model_copy(update={"sent": sent, "received": received})
+
+    @property
+    def shortened(self) -> Check:
+        """The check with the beginning of each message."""
+        texts = {"sent": self.sent, "received": self.received, "problem": self.problem}
+        return self.model_copy(update={name: _shorten(text) for name, text in texts.items()})
 
 
 class ConformanceReport(Message):
@@ -122,9 +127,9 @@ def read_report(content: bytes, bank: Bank) -> ConformanceReport:
         raise InvalidBank(f"the report is about version {report.version}; {bank.bic} has version {bank.api_version}")
     if (report.result == "fails") != any(check.fails_report for check in report.checks):
         raise InvalidBank("the report's result contradicts its checks")
-    published = report.model_copy(update={"checks": [check.shortened for check in report.checks]})
-    _refuse_secrets(published)
-    return published
+    published = [check.published for check in report.checks]
+    _refuse_secrets(report.model_copy(update={"checks": published}))  # before a cut makes a secret unrecognizable
+    return report.model_copy(update={"checks": [check.shortened for check in published]})
 
 
 def _parse(content: bytes) -> ConformanceReport:

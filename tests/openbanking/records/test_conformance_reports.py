@@ -146,6 +146,14 @@ def test_a_report_with_an_unmasked_secret_is_refused(banks: Banks, secret: str, 
     assert secret not in str(refused.value)
 
 
+@pytest.mark.parametrize("member", ["sent", "received", "problem"])
+def test_a_secret_that_the_shortening_would_cut_is_refused(banks: Banks, member: str) -> None:
+    text = f"{'a' * (SHOWN_CHARACTERS - len(API_KEY))} {API_KEY}"
+
+    with pytest.raises(InvalidBank, match="unmasked secret: see accounts"):
+        banks.publish_report(BIC, written(report(failed(**{member: text}))))
+
+
 def test_messages_that_are_not_published_may_have_secrets(banks: Banks) -> None:
     banks.publish_report(BIC, written(report(check(sent="X-Api-Key: key"))))
 
