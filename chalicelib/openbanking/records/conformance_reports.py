@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 import zlib
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.fields.problems import InvalidMessage, fault
 from chalicelib.openbanking.protocol.bics import spellings
-from chalicelib.openbanking.protocol.fields import AN, Bic
+from chalicelib.openbanking.protocol.fields import AN, Bic, Timestamp
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank
 
 TABLE = "banks"
@@ -39,6 +40,15 @@ _SECRETS = (
 
 Result = Literal["conforms", "fails", "unknown", "partial"]
 """Whether the bank conforms; ``partial`` if only some of the checks were selected, and no mandatory check failed."""
+
+
+def _read_time(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        fault("value", "must be a time")
+
+
 Text = Annotated[str, Field(max_length=2000)]
 LongText = Annotated[str, Field(max_length=100_000)]
 
@@ -89,7 +99,7 @@ class ConformanceReport(Message):
 
     bank: Bic
     version: Annotated[int, Field(ge=1, le=99)]
-    started_at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")]
+    started_at: Annotated[Timestamp, AfterValidator(_read_time)]
     result: Result
     verdict: Text
     narrowed: Text

@@ -106,6 +106,7 @@ def test_a_report_about_an_unknown_bank_is_refused(banks: Banks, bic: str) -> No
         (written(report(bank="BETADEF1")), f"the report is about BETADEF1, not about {BIC}"),
         (written(report(version=2)), f"the report is about version 2; {BIC} has version 1"),
         (written(report(started_at="today")), "started_at"),
+        (written(report(started_at="2026-02-30T10:00:00+00:00")), "started_at must be a time"),
         (written(report(result="good")), "result"),
         (written(report(failed(), result="conforms")), "the report's result contradicts its checks"),
         (written(report(result="fails")), "the report's result contradicts its checks"),
