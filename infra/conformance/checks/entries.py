@@ -56,7 +56,7 @@ def is_day(value: object) -> bool:
 
 def entry_id(entry: Entry) -> str:
     """Return the id of a payment or transaction; empty if it is missing or blank."""
-    given = entry.get("id", entry.get("transaction_id"))
+    given = entry.get("transaction_id" if "transaction_amount" in entry else "id")
     return str(given) if isinstance(given, str | int) and str(given).strip() else ""
 
 

@@ -78,6 +78,13 @@ class MakesIdsOfThePosition(SetsIds):
         return str(position)
 
 
+class HasItsOwnIds(ChangesEntries):
+    """A conforming bank of version 2 whose transactions have a member ``id`` of its own, too."""
+
+    def change(self, entry: Members, position: int, size: int) -> Members:
+        return {**entry, "id": None if position % 2 else "transaction"}
+
+
 class RepeatsPages(SmallBank):
     """A bank that returns the first page, whichever is requested. Its ``page_key`` is always new."""
 

@@ -74,6 +74,12 @@ def test_a_conforming_bank_has_no_advice_about_its_entries(version: Version) -> 
     assert {each.outcome for each in run.results} == {"passed"}
 
 
+def test_the_id_of_a_transaction_is_its_transaction_id() -> None:
+    run = run_kit(odd.HasItsOwnIds(VERSIONS[2]), "*.ids,*.stable-ids,account_transactions.next-page")
+
+    assert {each.check.check_id: each.problem for each in run.results if each.outcome != "passed"} == {}
+
+
 @pytest.mark.parametrize("number", GROUPS)
 def test_ids_of_a_bank_that_lists_only_today_are_not_compared(number: int) -> None:
     class BooksInTheFuture(odd.ChangesEntries):
