@@ -73,9 +73,9 @@ def _form_page(
     found: SignatureCheck | None = None,
     retry_after: int = 0,
 ) -> Response:
-    """Render the form. An unusable key is not repeated, because it may be private."""
+    """Render the form. A key that is unusable, or was not read, is not repeated, because it may be private."""
     given = {name: visit.field(name) if visit.is_post else "" for name in ("body", "signature", "key")}
-    given |= {"key": ""} if "key" in errors else {}
+    given |= {"key": ""} if errors.keys() & {"", "key"} else {}
     return page(
         visit,
         "verify_signature.html",

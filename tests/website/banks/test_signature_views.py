@@ -214,6 +214,12 @@ def test_a_private_key_is_not_shown_again(visitor: WebUser) -> None:
 
     assert private.splitlines()[1] not in visitor.last.text
 
+    visitor.address = "192.0.2.9"
+    for _ in range(LIMITS["signatures"].attempts):
+        visitor.post(PATH, form=FIELDS)
+    assert verify(visitor, key=private).status == 429
+    assert private.splitlines()[1] not in visitor.last.text
+
 
 def test_the_page_has_no_inline_code_and_fits_its_size_budget(visitor: WebUser) -> None:
     text = verify(visitor).text
