@@ -7,6 +7,7 @@ than ``DEPTH``, and unpaired surrogates (which JSON can express as escapes, but 
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from decimal import Decimal
@@ -19,7 +20,7 @@ DEPTH = 100
 """The maximum nesting depth of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
-_PLAIN_NAME = re.compile("[A-Za-z0-9_.-]{1,64}")
+_PLAIN_NAME = re.compile("[A-Za-z_]{1,40}[0-9]{0,2}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """A regular expression for the start of a JSON escape that represents a surrogate."""
 
@@ -48,7 +49,8 @@ def loads(text: str | bytes) -> Any:
     try:
         text = text.decode() if isinstance(text, bytes) else text
     except UnicodeDecodeError:
-        raise InvalidJson("it is not UTF-8") from None
+        marked = isinstance(text, bytes) and text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        raise InvalidJson("it begins with a byte order mark of UTF-16" if marked else "it is not UTF-8") from None
     if not text:
         raise InvalidJson("it is empty")
     value = read_stored(text)

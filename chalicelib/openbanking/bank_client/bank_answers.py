@@ -5,8 +5,8 @@ Every failure of a bank becomes a ``BankFailed`` with the bank's own code and me
 
 from __future__ import annotations
 
+import codecs
 import json
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -31,7 +31,7 @@ _UNDECIDED = (408, 409, 425)
 """HTTP statuses below 500 that leave the outcome unknown: Request Timeout, Conflict, Too Early."""
 
 
-_CODING = re.compile("[A-Za-z0-9-]{1,16}")
+_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "compress", "br", "zstd"})
 _GZIP = b"\x1f\x8b"
 Model = type[OpenMessage]
 Spelling = Callable[[str], str]
@@ -62,6 +62,10 @@ def read_unlimited_answer(
 def open_answer(version: Version, webhook: Webhook, reply: Reply) -> dict[str, Any]:
     """Return the normalised members of a bank's success response, not yet validated. Raises: BankFailed."""
     form = webhook.form or version.answers
+    if reply.body.startswith(codecs.BOM_UTF8):
+        log.warning(
+            "malformed bank response", webhook=webhook.path, problems=["the body begins with a byte order mark"]
+        )
     return _normalise_answer(webhook, webhook.shape(parse_reply(form, reply, webhook.unknown)), form)
 
 
@@ -103,7 +107,7 @@ def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -
 def _content_coding(reply: Reply) -> str | None:
     """Return the content coding of a response that is compressed although the request accepts only ``identity``."""
     named = reply.header("Content-Encoding") or ""
-    if _CODING.fullmatch(named) and named.lower() != "identity":
+    if named.lower() in _CODINGS:
         return named.lower()
     return "gzip" if reply.body.startswith(_GZIP) else None
 

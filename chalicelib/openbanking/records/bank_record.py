@@ -117,6 +117,12 @@ class Bank:
         return VERSIONS[self.api_version]
 
     @property
+    def current_report(self) -> Item | None:
+        """The summary of the published conformance report, if the report is about the bank's protocol version."""
+        report = self.conformance
+        return report if report and report["version"] == self.api_version else None
+
+    @property
     def scopes(self) -> list[Scope]:
         """The scopes that the bank supports, in the specification's order."""
         return [scope for name, scope in self.version.scopes.items() if name in self.scope_names]

@@ -108,8 +108,8 @@ class Banks:
         return Logo.from_item(item) if item else None
 
     def find_report(self, bank: Bank) -> ConformanceReport | None:
-        """Return the published report of a bank, or ``None``."""
-        item = self._store.get(*report_key(bank.bic)) if bank.conformance else None
+        """Return the published report of a bank about its protocol version, or ``None``."""
+        item = self._store.get(*report_key(bank.bic)) if bank.current_report else None
         return ConformanceReport.from_item(item) if item else None
 
     # -- for the operator

@@ -68,6 +68,7 @@ class Check(Message):
 
     @property
     def group(self) -> str:
+        """The webhook or the part of the protocol that the check is about."""
         return self.id.partition(".")[0]
 
     @property

@@ -25,6 +25,7 @@ def unified_scopes_of(native: str, entry: BankEntry) -> Sequence[str]:
 
 
 def history_text(entry: BankEntry) -> str:
+    """Describe how far back the bank lists transactions."""
     days = entry["history_days"]
     return "The bank does not say how far back" if days is None else f"The last {_count(days, 'day')}"
 

@@ -29,7 +29,7 @@ def show_bank(visit: Visit) -> Response:
         switches=describe_switches(bank, entry),
         today=visit.website.statistics.today.of_bank(bank.bic),
         main_percentile=MAIN_PERCENTILE,
-        conformance=bank.conformance,
+        conformance=bank.current_report,
     )
 
 

@@ -64,8 +64,10 @@ def check_signature(body: str, signature: str, tried: Sequence[OwnedKey], known:
         for each in tried:
             if verify([each.key], content, text):
                 return _result(content, ends, tried, each)
-    content = contents["LF"]
-    return _result(content, "LF", tried, None, _explain(content, text, tried, known))
+    reason = _other_signer(contents.values(), text, known) or explain(
+        [each.key for each in tried], contents["LF"], text
+    )
+    return _result(contents["LF"], "LF", tried, None, reason)
 
 
 def _remove_name(signature: str) -> str:
@@ -80,8 +82,9 @@ def _result(
     return SignatureCheck(signer, tried, reason, len(content), digest, ends if b"\n" in content else "")
 
 
-def _explain(content: bytes, text: str, tried: Sequence[OwnedKey], known: Iterable[OwnedKey]) -> str:
+def _other_signer(contents: Iterable[bytes], text: str, known: Iterable[OwnedKey]) -> str | None:
+    """Name the known key that made the signature although it was not tried, if any."""
     for other in known:
-        if verify([other.key], content, text):
+        if any(verify([other.key], content, text) for content in contents):
             return f"it is by another key, {other.key_id}, which {other.owner} uses: verify with this one"
-    return explain([each.key for each in tried], content, text)
+    return None

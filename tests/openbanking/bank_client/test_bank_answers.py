@@ -1,5 +1,6 @@
 """Tests of bank responses: missing, mistyped and additional members, accepted formats, and failures."""
 
+import codecs
 import copy
 import gzip
 from collections.abc import Callable, Iterator
@@ -140,6 +141,14 @@ def test_an_overlong_member_reaches_the_tpp_and_is_logged(relay: Relay, row: Row
     assert spelled(answer.text) == spelled(json_bytes(handed_on(row, given)))
     (problem,) = logged_problems(lines)
     assert problem.startswith(f"{member.shown} must have at most {member.length} ")
+
+
+@EVERY_ROW
+def test_a_byte_order_mark_before_a_bank_response_is_ignored_and_logged(relay: Relay, row: Row, lines: Lines) -> None:
+    marked = Reply(200, codecs.BOM_UTF8 + json_bytes(row.answer), {}, 0)
+
+    assert relay.call(row, answer=marked).status == 200
+    assert "the body begins with a byte order mark" in logged_problems(lines)
 
 
 @EVERY_ROW
@@ -310,6 +319,11 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
     "gzip": (
         lambda row: Reply(200, gzip.compress(json_bytes(row.answer)), {}, 0),
         "200 and a body that is gzip although identity was asked",
+        UNKNOWN,
+    ),
+    "a page with a charset as its content coding": (
+        lambda row: Reply(200, b"<html>", {"Content-Encoding": "utf-8"}, 0),
+        "200 and invalid JSON: Expecting value at line 1 column 1",
         UNKNOWN,
     ),
     "another content coding": (

@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,15 @@ def banks(causeway: Causeway) -> Iterator[Banks]:
     yield banks
     if banks.get(BIC).conformance:
         banks.unpublish_report(BIC)
+
+
+def test_a_report_is_not_shown_while_the_bank_has_another_version(banks: Banks) -> None:
+    bank = banks.publish_report(BIC, written(report()))
+    changed = replace(bank, api_version=2)
+
+    assert changed.current_report is None
+    assert banks.find_report(changed) is None
+    assert banks.find_report(bank) is not None
 
 
 def test_a_published_report_replaces_the_previous_one_and_is_summarized_in_the_record(banks: Banks) -> None:
