@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPublicNumbers
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.certificates import InvalidCertificate, load_certificate
-from chalicelib.foundation.crypto.signatures import InvalidKey, load_public_key
+from chalicelib.foundation.crypto.signatures import InvalidKey, load_public_key, public_pem
 
 MOST_KEYS = 10
 MOST_BITS = 8192
@@ -61,7 +59,7 @@ def _as_pem(block: re.Match[str]) -> str:
     if block[1] != "CERTIFICATE":
         return pem
     try:
-        return _pem_of(load_certificate(pem).public_key())
+        return public_pem(load_certificate(pem).public_key())  # type: ignore[arg-type] # checked when it is loaded
     except (InvalidCertificate, UnsupportedAlgorithm, ValueError):
         raise InvalidKey("this is not a certificate with an RSA key") from None
 
@@ -74,7 +72,7 @@ def _read_jwks(text: str) -> list[str]:
     listed = members.get("keys", [members]) if isinstance(members, dict) else []
     if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         raise InvalidKey("this is not a JWK set: keys must be a list of keys")
-    return [_pem_of(_read_jwk(each)) for each in _signing_keys(listed)]
+    return [public_pem(_read_jwk(each)) for each in _signing_keys(listed)]
 
 
 def _signing_keys(listed: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -87,17 +85,10 @@ def _read_jwk(members: Mapping[str, Any]) -> RSAPublicKey:
         raise InvalidKey(_PRIVATE)
     if members.get("kty") != "RSA":
         raise InvalidKey("the public key must be an RSA key")
+    from joserfc.errors import JoseError
+    from joserfc.jwk import RSAKey
+
     try:
-        return RSAPublicNumbers(_read_number(members["e"]), _read_number(members["n"])).public_key()
-    except (KeyError, TypeError, ValueError):
+        return RSAKey.import_key({name: members[name] for name in ("kty", "n", "e")}).public_key
+    except (JoseError, KeyError, TypeError, ValueError):
         raise InvalidKey("this is not a JWK: n or e is missing or invalid") from None
-
-
-def _read_number(text: str) -> int:
-    return int.from_bytes(base64.urlsafe_b64decode(f"{text}{'=' * (-len(text) % 4)}"), "big")
-
-
-def _pem_of(key: Any) -> str:
-    encoding, form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    pem: bytes = key.public_bytes(encoding, form)
-    return pem.decode("ascii")
