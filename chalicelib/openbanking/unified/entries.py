@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.unified.answers import UnifiedProblem
-from chalicelib.openbanking.unified.decisive_members import decisive_model
 from chalicelib.openbanking.unified.rows import find
+from chalicelib.openbanking.unified.validated_members import validated_model
 from chalicelib.openbanking.unified.values import number
 
 MOST_PROBLEMS = 100
@@ -55,10 +55,10 @@ def read_entries(
     Args:
         amount: the path of a number that each entry must have, if any.
     """
-    decisive, path = decisive_model(model), amount and amount.split(".")
+    validated, path = validated_model(model), amount and amount.split(".")
     entries = []
     for position, entry in listed:
-        fault = _fault_of(decisive, entry)
+        fault = _fault_of(validated, entry)
         if fault is None and path and number(find(entry, path)) is None:
             fault = amount, "must be a number"
         if fault is not None:
@@ -67,12 +67,12 @@ def read_entries(
     return entries
 
 
-def _fault_of(decisive: type[Message], entry: Any) -> tuple[str | None, str] | None:
+def _fault_of(validated: type[Message], entry: Any) -> tuple[str | None, str] | None:
     """Return the first member of an entry that makes it unusable, and the reason; ``None`` if it is usable."""
     if not isinstance(entry, dict):
         return None, "must be an object"
     try:
-        decisive.read(entry, most=None)
+        validated.read(entry, most=None)
     except InvalidMessage as error:
         return next(((problem.field, problem.reason) for problem in error.problems if problem.is_fatal), None)
     return None

@@ -8,7 +8,7 @@ from chalicelib.foundation.fields.field_types import Message, OpenMessage
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.openbanking.protocol.bank_identifiers import BankId, BankNumber
 from chalicelib.openbanking.protocol.fields import AN, N
-from chalicelib.openbanking.unified.decisive_members import decisive_model
+from chalicelib.openbanking.unified.validated_members import validated_model
 
 
 class Party(OpenMessage):
@@ -61,21 +61,21 @@ def fatal_problems(model: type[Message], entry: dict[str, Any]) -> list[Problem]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_decisive_members_have_the_fatal_problems_of_the_whole_model(fault: str) -> None:
+def test_validated_members_have_the_fatal_problems_of_the_whole_model(fault: str) -> None:
     entry = USABLE | FAULTS[fault]
-    found = fatal_problems(decisive_model(Entry), entry)
+    found = fatal_problems(validated_model(Entry), entry)
 
     assert found == fatal_problems(Entry, entry)
     assert found
 
 
 @pytest.mark.parametrize("fault", HARMLESS)
-def test_decisive_members_have_no_fatal_problem_if_the_whole_model_has_none(fault: str) -> None:
+def test_validated_members_have_no_fatal_problem_if_the_whole_model_has_none(fault: str) -> None:
     entry = USABLE | HARMLESS[fault]
 
-    assert fatal_problems(decisive_model(Entry), entry) == fatal_problems(Entry, entry) == []
+    assert fatal_problems(validated_model(Entry), entry) == fatal_problems(Entry, entry) == []
 
 
-def test_decisive_members_are_mandatory_members_and_those_with_identifiers() -> None:
-    assert set(decisive_model(Entry).model_fields) == {"amount", "id", "number", "parties"}
-    assert set(decisive_model(Amount).model_fields) == {"value"}
+def test_validated_members_are_mandatory_members_and_those_with_identifiers() -> None:
+    assert set(validated_model(Entry).model_fields) == {"amount", "id", "number", "parties"}
+    assert set(validated_model(Amount).model_fields) == {"value"}
