@@ -58,7 +58,10 @@ class BankIdRule(IdRule):
 
 
 def is_identifier_rule(rule: object) -> bool:
-    """Whether ``rule`` can find a problem of the kind ``identifier``."""
+    """Whether ``rule`` is that of a bank's identifier, which a problem of the kind ``identifier`` violates.
+
+    Page keys, which no entry of a list has, do not count.
+    """
     return isinstance(rule, BankIdRule) or (isinstance(rule, NumberRule) and rule.named is not None)
 
 

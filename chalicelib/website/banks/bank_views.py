@@ -1,4 +1,4 @@
-"""The public page of a bank: what its record says, its availability today, and tools for its engineers."""
+"""The public page of a bank: its properties, its availability today, and tools for its engineers."""
 
 from __future__ import annotations
 

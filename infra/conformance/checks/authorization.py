@@ -260,7 +260,7 @@ def _returned(session: Session) -> Evidence:
 def _known_accounts(session: Session) -> Evidence:
     attempt, call = _consent_call(session)
     request, problems = call.request, []
-    ibans = [each.replace(" ", "").upper() for each in request.ibans or ()]
+    ibans = request.ibans or ()
     for account in session.bank.accounts:
         if account.iban and ibans and account.iban not in ibans:
             problems.append("an IBAN of customer.accounts is not in ibans")
