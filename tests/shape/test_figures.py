@@ -19,7 +19,7 @@ CEILINGS = {
     "other classes of collaborators only": 21,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 104,
-    "statements of chalicelib": 32_804,
+    "statements of chalicelib": 32_798,
     "statements of infra": 16_777,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
