@@ -1,4 +1,4 @@
-"""The code generators, with their versions. Each is installed once, to ``build/generators``.
+"""The code generators, with their versions. Each version is installed once, to ``build/generators``.
 
 A generator makes a client from a document, checks a program that uses the client, and runs the program.
 """
@@ -50,7 +50,7 @@ class PythonClient:
     version = VERSIONS["openapi-python-client"]
 
     def __init__(self) -> None:
-        package = f"{self.name}=={VERSIONS[self.name]}"
+        package = f"{self.name}=={self.version}"
         self._folder = FOLDER / package
         self._python = self._folder / "bin" / "python"
         if not (self._folder / "bin" / self.name).exists():
@@ -76,14 +76,14 @@ class GoClient:
     """oapi-codegen, checked with go build."""
 
     name, programs, ending = "oapi-codegen", ("go",), "go"
-    version = VERSIONS["github.com/oapi-codegen/oapi-codegen/v2"]
+    module = "github.com/oapi-codegen/oapi-codegen/v2"
+    version = VERSIONS[module]
 
     def __init__(self) -> None:
-        self._bin = FOLDER / "go"
+        self._bin = FOLDER / f"{self.name}@{self.version}"
         self._bin.mkdir(parents=True, exist_ok=True)
-        module = "github.com/oapi-codegen/oapi-codegen/v2"
         if not (self._bin / self.name).exists():
-            run(["go", "install", f"{module}/cmd/{self.name}@{VERSIONS[module]}"], ROOT, GOBIN=str(self._bin))
+            run(["go", "install", f"{self.module}/cmd/{self.name}@{self.version}"], ROOT, GOBIN=str(self._bin))
 
     def generate(self, document: Path, folder: Path) -> None:
         (folder / "client").mkdir()
@@ -126,7 +126,7 @@ class TypescriptClient:
 def install_npm(*packages: str) -> Path:
     """Install packages in a folder of their own, if they are not there. Return the folder of their commands."""
     named = [f"{name}@{VERSIONS[name]}" for name in packages]
-    folder = FOLDER / named[0].replace("/", "-")
+    folder = FOLDER / "+".join(named).replace("/", "-")
     if not (folder / "installed").exists():
         folder.mkdir(parents=True, exist_ok=True)
         run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--silent", *named], folder)
