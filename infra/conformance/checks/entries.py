@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import Any
 
+from chalicelib.foundation.fields.field_types import read_day
 from chalicelib.openbanking.protocol.v1_account_messages import PaymentRecord
 from chalicelib.openbanking.protocol.v2_account_messages import Transaction
 
@@ -48,10 +48,7 @@ def booking_day(transaction: Entry) -> str | None:
 
 def is_day(value: object) -> bool:
     """Return whether a value is a day, YYYY-MM-DD."""
-    try:
-        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
-    except ValueError:
-        return False
+    return isinstance(value, str) and read_day(value) is not None
 
 
 def entry_id(entry: Entry) -> str:

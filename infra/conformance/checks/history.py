@@ -12,14 +12,13 @@ from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
 from infra.conformance.checks.entries import booked_transactions, booking_day, count_absent, is_day, transactions
-from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, require_refused
+from infra.conformance.checks.judging import RULES, RunOnSubject, demand, join_first, require_answer, require_refused
 from infra.conformance.checks.pages import PAGE_LIMIT, keyed_pages
 from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-_SHOWN = 10
 _PAYMENT_TYPES = ("Bank transfer", "Card transfer", "Internal transfer", "Load", "Withdrawal", "Other")
 
 
@@ -58,7 +57,7 @@ def _signs(session: Session, subject: Subject) -> Evidence:
     if not known:
         raise CheckSkipped("no entry says whether the account of the file sends or receives it")
     wrong = [f"{place}.amount" for place, sign, direction in known if sign == -direction]
-    said = f"{', '.join(wrong[:_SHOWN])} must be negative when money left the account, else positive"
+    said = f"{join_first(wrong)} must be negative when money left the account, else positive"
     return demand(not wrong, call.evidence, said)
 
 

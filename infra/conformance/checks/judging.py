@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.foundation.identifiers import new_credential
@@ -15,6 +15,7 @@ from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
 SERVER_ERROR = 500
+_SHOWN = 10
 RunOnSubject = Callable[[Session, Subject], Evidence]
 
 
@@ -60,6 +61,11 @@ def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
     if not holds:
         raise CheckFailed(evidence, problem)
     return evidence
+
+
+def join_first(findings: Sequence[str], separator: str = ", ") -> str:
+    """Return the first ten findings, joined."""
+    return separator.join(findings[:_SHOWN])
 
 
 def service_to_bank(version: Version, path: str) -> str:

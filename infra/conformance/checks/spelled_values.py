@@ -13,12 +13,11 @@ from infra.conformance.answers import read_object
 from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
-from infra.conformance.checks.judging import RULES, demand
+from infra.conformance.checks.judging import RULES, demand, join_first
 from infra.conformance.evidence import Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-_SHOWN = 10
 _AMOUNTS = ("account_balance", "account_payments", "account_payment", "account_transactions", "funds_confirmations")
 _IBANS = ("accounts", "account", "account_payments", "account_payment", "account_transactions")
 _PAGE_KEYS = ("page_key", "pageKey")
@@ -57,7 +56,7 @@ def _amounts(session: Session, subject: Subject) -> Evidence:
         for place, amount, currency in _found_amounts(session, answer)
         if currency in decimals() and (written := _decimal_places(amount)) > decimals()[currency]
     ]
-    return demand(not wrong, call.evidence, "; ".join(wrong[:_SHOWN]))
+    return demand(not wrong, call.evidence, join_first(wrong, "; "))
 
 
 def _found_amounts(session: Session, answer: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
@@ -84,7 +83,7 @@ def _decimals(session: Session, subject: Subject) -> Evidence:
         for place, amount, currency in _found_amounts(session, answer)
         if (fault := _odd_notation(amount, decimals().get(currency)))
     ]
-    return demand(not odd, call.evidence, f"{', '.join(odd[:_SHOWN])}: write {_NOTATION}")
+    return demand(not odd, call.evidence, f"{join_first(odd)}: write {_NOTATION}")
 
 
 def _odd_notation(amount: object, most: int | None) -> str:
@@ -100,8 +99,8 @@ def _nulls(session: Session, subject: Subject) -> Evidence:
     call, _ = answered(session, subject)
     assert call.reply is not None
     found = [place for place in _null_places(read_object(call.reply)) if place not in _PAGE_KEYS]
-    names = {re.sub(r"[0-9]+", "", place): place for place in reversed(found)}
-    said = f"null in {', '.join([*reversed(names.values())][:_SHOWN])}: leave out members without a value"
+    first_places = {re.sub(r"[0-9]+", "", place): place for place in reversed(found)}.values()
+    said = f"null in {join_first(sorted(first_places, key=found.index))}: leave out members without a value"
     return demand(not found, call.evidence, said)
 
 
@@ -117,7 +116,7 @@ def _null_places(answer: Any) -> list[str]:
 def _ibans(session: Session, subject: Subject) -> Evidence:
     call, answer = answered(session, subject)
     wrong = [f"{place}.iban" for place, found in _objects(answer) if has_blanks(found.get("iban"))]
-    said = f"{', '.join(wrong[:_SHOWN])}: an IBAN has capitals and digits, without blanks"
+    said = f"{join_first(wrong)}: an IBAN has capitals and digits, without blanks"
     return demand(not wrong, call.evidence, said)
 
 

@@ -20,7 +20,7 @@ from infra.conformance.checks.entries import (
     entry_id,
     is_day,
 )
-from infra.conformance.checks.judging import RULES, demand
+from infra.conformance.checks.judging import RULES, demand, join_first
 from infra.conformance.checks.pages import (
     PAGE_LIMIT,
     EntriesOf,
@@ -34,7 +34,6 @@ from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-_SHOWN = 10
 _READ_AGAIN = "the same request is repeated"
 
 
@@ -70,7 +69,7 @@ def _demand_own_ids(entries: Mapping[str, Entry], evidence: Evidence) -> Evidenc
         for place, each in entries.items()
         if not entry_id(each) or uses[entry_id(each)] > 1
     ]
-    said = f"{', '.join(wrong[:_SHOWN])}: give each booked entry an id of its own, by which TPPs recognise it"
+    said = f"{join_first(wrong)}: give each booked entry an id of its own, by which TPPs recognise it"
     return demand(not wrong, evidence, said)
 
 

@@ -49,6 +49,15 @@ def test_the_sentence_says_what_was_found_where_and_what_to_do(
     assert problem_of(bank, number, name) == said
 
 
+def test_nulls_are_named_in_the_order_of_the_response() -> None:
+    class WritesOneMoreNull(odd.WritesNulls):
+        def change(self, entry: Members, position: int, size: int) -> Members:
+            return super().change(entry, position, size) | ({} if position else {"purpose": None})
+
+    booked = "null in transactions.booked.0.debtor_name, transactions.booked.0.purpose, "
+    assert problem_of(WritesOneMoreNull, 2, "nulls").startswith(booked)
+
+
 @pytest.mark.parametrize(
     ("bank", "fault"), [(odd.WritesExponents, "has an exponent"), (odd.WritesMoreDecimals, "has 4 decimals")]
 )
