@@ -62,7 +62,7 @@ class UnusablePages(UnexpectedAnswer):
 
 PAGE_FAULTS: Mapping[str, str] = {
     "page_repeated": "the bank's response repeats a page, or the key of a page",
-    "pages_empty": "the bank's pages bring no entries, and yet further pages",
+    "pages_empty": "the bank's pages have no entries, but further pages follow",
     "pages_too_many": "the list has more pages than the bank's version can number",
 }
 """The sentence of each reason for which pages are unusable."""

@@ -9,12 +9,12 @@ from causeway import errors
 
 MOST_EMPTY = 20
 """The number of a bank's pages in a row without a new entry after which its list counts as endless."""
-MOST_LEFT_OUT = 1000
-"""The same for unified pages. The hub may leave out all entries of the 999 pages that a bank of version 1 can number,
-because they are of other days.
-"""
 LAST_NUMBER = 999
 """The last page number at a bank of version 1."""
+MOST_LEFT_OUT = LAST_NUMBER + 1
+"""The same as ``MOST_EMPTY`` for unified pages. The hub may leave out all entries of the pages that a bank of version 1
+can number, because they are of other days.
+"""
 
 
 class PageChecker:
