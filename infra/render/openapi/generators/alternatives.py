@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-Json = dict[str, Any]
+from pydantic.alias_generators import to_pascal
+
+from infra.render.openapi.schemas import Json
+
 Formula = Any
 """``True``, ``False``, ``("in", member, states)``, ``("not", formula)``, or ``("and", formulas)``."""
 States = frozenset[str]
@@ -35,7 +38,7 @@ def alternatives(name: str, schema: Json, conditions: Json) -> Mapping[str, Json
     """Return the objects that together are ``schema`` with ``conditions``, by the names of their schemas."""
     formula = _parse(conditions, list(schema["properties"]))
     members = _members(formula)
-    domains = {name: _domain(schema, name, formula) for name in schema["properties"] if name in members}
+    domains = {each: _domain(schema, each, formula) for each in schema["properties"] if each in members}
     ways = list(_decide(formula, domains))
     if len(ways) == 1:
         return {name: _restrict(schema, ways[0][0])}
@@ -155,17 +158,13 @@ def _label(member: str, states: Sequence[str], domain: Sequence[str]) -> list[st
     if _ABSENT in states:
         return []
     values = states if set(states) != set(domain) - {_ABSENT} else []
-    return [_pascal(member) + "Or".join(values)]
+    return [to_pascal(member) + "Or".join(values)]
 
 
 def _suffix(choice: Choice, labels: Sequence[str]) -> str:
     """Return the end of an alternative's name: what distinguishes the alternative, or else the few members it needs."""
-    needed = labels or [_pascal(member) for member, states in choice.items() if _ABSENT not in states]
+    needed = labels or [to_pascal(member) for member, states in choice.items() if _ABSENT not in states]
     return f"With{'And'.join(needed)}" if labels or 0 < len(needed) < _FEW else "Otherwise"
-
-
-def _pascal(member: str) -> str:
-    return "".join(part.capitalize() for part in member.split("_"))
 
 
 def _restrict(schema: Json, choice: Choice) -> Json:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from infra.render.openapi.generators.alternatives import alternatives, conditions_of
-from infra.render.openapi.generators.members import Json, Way, plain_header, simplify
+from infra.render.openapi.generators.members import Way, plain_header, simplify
+from infra.render.openapi.schemas import Json
 
 _SCHEMAS = "#/components/schemas/"
 
@@ -47,7 +49,7 @@ class Components:
 
     # -- inside
 
-    def _component(self, kind: str, reference: Json, make: Any) -> Json:
+    def _component(self, kind: str, reference: Json, make: Callable[[Json], Json]) -> Json:
         name = reference["$ref"].rpartition("/")[2]
         if name not in self._made[kind]:
             self._made[kind][name] = make(self._exact[kind][name])

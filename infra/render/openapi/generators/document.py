@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic.alias_generators import to_pascal
+
 from infra.render.openapi.generators.components import Components
-from infra.render.openapi.generators.members import Json, Way
+from infra.render.openapi.generators.members import Way
 from infra.render.openapi.generators.method_names import method_name
+from infra.render.openapi.schemas import Json
 
 _PREFACE = """\
 This is the contract for code generators, in OpenAPI 3.0. What a caller may send is narrower than in the exact document,
@@ -119,7 +122,7 @@ class _Operations:
     def _event_reference(self, operation: Json) -> tuple[str, Json]:
         schema = operation["requestBody"]["content"][_JSON]["schema"]
         name = schema["properties"]["type"]["const"]
-        title = "".join(part.capitalize() for part in name.replace(".", "_").split("_"))
+        title = to_pascal(name.replace(".", "_"))
         return name, self._components.add(f"{title}Notification", self._components.schema(schema, "received"))
 
 

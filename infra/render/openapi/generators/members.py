@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-Json = dict[str, Any]
+from infra.render.openapi.schemas import Json
+
 Way = Literal["sent", "received"]
 """Whether callers send the value to the service or receive the value from the service."""
 

@@ -63,7 +63,6 @@ def test_the_values_of_an_alternative_are_limited() -> None:
 
 @pytest.mark.parametrize("text", ["", "   "])
 def test_a_member_that_an_alternative_needs_is_not_blank(text: str) -> None:
-
     schema = {"properties": {"iban": PRINTABLE, "number": STRING}}
     found = alternatives("Account", schema, {"anyOf": [{"required": ["iban"]}, {"required": ["number"]}]})
 
