@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from infra.render.openapi.generators.alternatives import alternatives, conditions_of
-from infra.render.openapi.generators.members import Way, plain_header, simplify
+from infra.render.openapi.generators.members import Sender, plain_header, simplify
 from infra.render.openapi.schemas import Json
 
 _SCHEMAS = "#/components/schemas/"
@@ -23,9 +23,9 @@ class Components:
         """Return all referenced components."""
         return {kind: dict(sorted(made.items())) for kind, made in self._made.items() if made}
 
-    def schema(self, exact: Json, way: Way) -> Json:
+    def schema(self, exact: Json, sender: Sender) -> Json:
         """Return a schema of an operation."""
-        found: Json = self._resolve(simplify(exact, way), way)
+        found: Json = self._resolve(simplify(exact, sender), sender)
         return found
 
     def parameter(self, exact: Json) -> Json:
@@ -33,7 +33,7 @@ class Components:
         if "$ref" in exact:
             return self._component("parameters", exact, self.parameter)
         schema = exact["schema"]
-        made = plain_header(schema) if exact["in"] == "header" else self.schema(schema, "sent")
+        made = plain_header(schema) if exact["in"] == "header" else self.schema(schema, "caller")
         return {**_without_examples(exact), "schema": made}
 
     def header(self, exact: Json) -> Json:
@@ -55,32 +55,32 @@ class Components:
             self._made[kind][name] = make(self._exact[kind][name])
         return reference
 
-    def _resolve(self, value: Any, way: Way) -> Any:
+    def _resolve(self, value: Any, sender: Sender) -> Any:
         """Make all referenced schemas, and replace their names."""
         if isinstance(value, list):
-            return [self._resolve(each, way) for each in value]
+            return [self._resolve(each, sender) for each in value]
         if not isinstance(value, dict):
             return value
         if isinstance(value.get("$ref"), str):
-            return {"$ref": _SCHEMAS + self._named(value["$ref"].removeprefix(_SCHEMAS), way)}
-        return {key: self._resolve_inside(key, each, way) for key, each in value.items()}
+            return {"$ref": _SCHEMAS + self._named(value["$ref"].removeprefix(_SCHEMAS), sender)}
+        return {key: self._resolve_inside(key, each, sender) for key, each in value.items()}
 
-    def _resolve_inside(self, key: str, value: Any, way: Way) -> Any:
+    def _resolve_inside(self, key: str, value: Any, sender: Sender) -> Any:
         if key != "mapping":
-            return self._resolve(value, way)
-        return {name: self._resolve({"$ref": each}, way)["$ref"] for name, each in value.items()}
+            return self._resolve(value, sender)
+        return {name: self._resolve({"$ref": each}, sender)["$ref"] for name, each in value.items()}
 
-    def _named(self, exact_name: str, way: Way) -> str:
+    def _named(self, exact_name: str, sender: Sender) -> str:
         name = _name_of(exact_name)
         if name not in self._made["schemas"]:
             self._made["schemas"][name] = {}  # a schema may refer to itself
-            self._make(name, self._exact["schemas"][exact_name], way)
+            self._make(name, self._exact["schemas"][exact_name], sender)
         return name
 
-    def _make(self, name: str, exact: Json, way: Way) -> None:
+    def _make(self, name: str, exact: Json, sender: Sender) -> None:
         conditions = conditions_of(exact)
-        plain = self.schema({key: value for key, value in exact.items() if key not in conditions}, way)
-        found = alternatives(name, plain, conditions) if conditions and way == "sent" else {name: plain}
+        plain = self.schema({key: value for key, value in exact.items() if key not in conditions}, sender)
+        found = alternatives(name, plain, conditions) if conditions and sender == "caller" else {name: plain}
         self._made["schemas"] |= found
         if name not in found:
             references = [{"$ref": f"{_SCHEMAS}{each}"} for each in found]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic.alias_generators import to_pascal
 
 from infra.render.openapi.generators.components import Components
-from infra.render.openapi.generators.members import Way
+from infra.render.openapi.generators.members import Sender
 from infra.render.openapi.generators.method_names import method_name
 from infra.render.openapi.schemas import Json
 
@@ -61,11 +61,11 @@ class _Operations:
         for path, methods in self._exact["paths"].items():
             for method, operation in methods.items():
                 for fragment, each in self._actions(operation):
-                    yield path + fragment, {method: self._operation(each, "sent", "received")}
+                    yield path + fragment, {method: self._operation(each, "caller", "service")}
         webhooks = {name: methods["post"] for name, methods in self._exact["webhooks"].items()}
         if self._of_banks:
             for name, operation in webhooks.items():
-                yield f"/{name}", {"servers": [_BANK], "post": self._operation(operation, "received", "sent")}
+                yield f"/{name}", {"servers": [_BANK], "post": self._operation(operation, "service", "caller")}
         else:
             yield "/events", {"servers": [_RECEIVER], "post": self._event(list(webhooks.values()))}
 
@@ -92,7 +92,7 @@ class _Operations:
                 },
             )
 
-    def _operation(self, exact: Json, request: Way, response: Way) -> Json:
+    def _operation(self, exact: Json, request: Sender, response: Sender) -> Json:
         made = {
             **exact,
             "operationId": method_name(exact["operationId"], of_banks=self._of_banks),
@@ -102,20 +102,20 @@ class _Operations:
         }
         return made | ({"requestBody": self._holder(exact["requestBody"], request)} if "requestBody" in exact else {})
 
-    def _holder(self, exact: Json, way: Way) -> Json:
+    def _holder(self, exact: Json, sender: Sender) -> Json:
         """Return a body or a response. Of several media types, the first remains."""
         made = dict(exact)
         if "headers" in exact:
             made["headers"] = {name: self._components.header(each) for name, each in exact["headers"].items()}
         if "content" in exact:
             kind, content = next(iter(exact["content"].items()))
-            made["content"] = {kind: {"schema": self._components.schema(content["schema"], way)}}
+            made["content"] = {kind: {"schema": self._components.schema(content["schema"], sender)}}
         return made
 
     def _event(self, exact: list[Json]) -> Json:
         """Return the operation of the receiver of all events."""
         union = _union("type", dict(map(self._event_reference, exact)))
-        made = self._operation(exact[0], "received", "sent")
+        made = self._operation(exact[0], "service", "caller")
         body = {"required": True, "content": _content(self._components.add("Event", union))}
         return made | {"operationId": "receive_event", "summary": "Receive an event", "requestBody": body}
 
@@ -123,7 +123,7 @@ class _Operations:
         schema = operation["requestBody"]["content"][_JSON]["schema"]
         name = schema["properties"]["type"]["const"]
         title = to_pascal(name.replace(".", "_"))
-        return name, self._components.add(f"{title}Notification", self._components.schema(schema, "received"))
+        return name, self._components.add(f"{title}Notification", self._components.schema(schema, "service"))
 
 
 def _action_response(exact: Json, request: str) -> Json:

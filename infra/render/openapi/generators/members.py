@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from infra.render.openapi.schemas import Json
 
-Way = Literal["sent", "received"]
-"""Whether callers send the value to the service or receive the value from the service."""
+Sender = Literal["caller", "service"]
+"""Who sends a value: a caller of the service, also in responses to webhooks, or the service itself."""
 
 FORMATS = ("date", "date-time", "uuid")
 """The formats for which generators have types. Every value with such a format matches the exact document's pattern."""
@@ -39,10 +39,10 @@ _NULL: Json = {"type": "null"}
 _MOST = 2**63 - 1
 
 
-def simplify(schema: Json, way: Way) -> Json:
+def simplify(schema: Json, sender: Sender) -> Json:
     """Return a schema without what generators do not take."""
-    found = {name: _simplify_inside(name, value, way) for name, value in schema.items() if not _is_left_out(name)}
-    for rule in _RULES[way]:
+    found = {name: _simplify_inside(name, value, sender) for name, value in schema.items() if not _is_left_out(name)}
+    for rule in _RULES[sender]:
         found = rule(found)
     return found
 
@@ -62,13 +62,13 @@ def _is_left_out(name: str) -> bool:
     return name in ("examples", "example") or name.startswith("x-")
 
 
-def _simplify_inside(name: str, value: Any, way: Way) -> Any:
+def _simplify_inside(name: str, value: Any, sender: Sender) -> Any:
     if name == "properties":
-        return {member: simplify(each, way) for member, each in value.items()}
+        return {member: simplify(each, sender) for member, each in value.items()}
     if name in ("anyOf", "oneOf", "allOf"):
-        alternatives = value if way == "received" else [each for each in value if each != _NULL]
-        return [each if each == _NULL else simplify(each, way) for each in alternatives]
-    return simplify(value, way) if name in ("items", "additionalProperties") and isinstance(value, dict) else value
+        alternatives = value if sender == "service" else [each for each in value if each != _NULL]
+        return [each if each == _NULL else simplify(each, sender) for each in alternatives]
+    return simplify(value, sender) if name in ("items", "additionalProperties") and isinstance(value, dict) else value
 
 
 # -- Rules
@@ -197,9 +197,9 @@ _COMMON: _Rules = (
     _long_numbers,
     _open_by_default,
 )
-_RULES: Mapping[Way, _Rules] = {
-    "sent": (_default_as_text, _const_as_enum, _without_null, _one_alternative, _numbers_as_strings, *_COMMON),
-    "received": (_default_as_text, _const_as_enum, _null_as_nullable, _types_as_alternatives, *_COMMON),
+_RULES: Mapping[Sender, _Rules] = {
+    "caller": (_default_as_text, _const_as_enum, _without_null, _one_alternative, _numbers_as_strings, *_COMMON),
+    "service": (_default_as_text, _const_as_enum, _null_as_nullable, _types_as_alternatives, *_COMMON),
 }
 
 

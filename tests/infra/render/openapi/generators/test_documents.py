@@ -173,13 +173,13 @@ def exact_operation(name: str, path: str, method: str) -> Json:
     return {**found, "requestBody": body, "responses": {"200": answer}}
 
 
-def holders(name: str, way: str) -> Iterator[tuple[Json, Json]]:
-    """Yield the parts of operations that callers send to the service or receive, with their exact counterparts."""
+def holders(name: str, sender: str) -> Iterator[tuple[Json, Json]]:
+    """Yield the parts of operations that callers or the service send, with their exact counterparts."""
     for path, method, ours in operations(simple(name)):
         theirs = exact_operation(name, path, method)
         is_webhook = "servers" in simple(name)["paths"][path]
-        if is_webhook is (way == "received"):
-            yield from [(ours, theirs)] if way == "sent" else []
+        if is_webhook is (sender == "service"):
+            yield from [(ours, theirs)] if sender == "caller" else []
             yield ours.get("requestBody", {}), theirs.get("requestBody", {})
         else:
             yield from ((each, theirs["responses"][status]) for status, each in ours["responses"].items())
@@ -208,7 +208,7 @@ def alternatives(schema: Json, document: Json) -> list[Json]:
 
 @EACH
 def test_the_exact_document_allows_every_request_for_generators(name: str) -> None:
-    for holder, exact_holder in holders(name, "sent"):
+    for holder, exact_holder in holders(name, "caller"):
         for schema, against in schema_pairs(holder, exact_holder, name):
             for each in alternatives(schema, simple(name)):
                 check(each, simple(name), against, exact(name))
@@ -232,7 +232,7 @@ def as_json_schema(value: Any) -> Any:
 @EACH
 def test_a_client_reads_every_response_that_the_exact_document_allows(name: str) -> None:
     document = as_json_schema(simple(name))
-    for holder, exact_holder in holders(name, "received"):
+    for holder, exact_holder in holders(name, "service"):
         for schema, against in schema_pairs(holder, exact_holder, name):
             for each in alternatives(against, exact(name)):
                 check(each, exact(name), as_json_schema(schema), document)

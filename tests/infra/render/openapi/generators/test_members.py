@@ -26,7 +26,7 @@ DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
     ],
 )
 def test_what_callers_send_has_one_type(exact: dict[str, Any], simple: dict[str, Any]) -> None:
-    assert simplify(exact, "sent") == simple
+    assert simplify(exact, "caller") == simple
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_callers_send_has_one_type(exact: dict[str, Any], simple: dict[str,
     ],
 )
 def test_what_callers_receive_keeps_every_type(exact: dict[str, Any], simple: dict[str, Any]) -> None:
-    assert simplify(exact, "received") == simple
+    assert simplify(exact, "service") == simple
 
 
 def test_a_header_is_a_string_with_the_rules_of_its_format() -> None:
