@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_OF_TPPS: Mapping[str, str] = {
+TPP_METHODS: Mapping[str, str] = {
     "authorize": "authorize",
     "oauth_par": "push_authorization",
     "token": "request_tokens",
@@ -42,7 +42,8 @@ _OF_TPPS: Mapping[str, str] = {
     "direct_payment_initiation": "initiate_direct_payment",
     "payment_status": "get_payment_status",
 }
-_OF_BANKS: Mapping[str, str] = {
+"""The names of the methods of the TPP API, by operation id of the exact document."""
+BANK_METHODS: Mapping[str, str] = {
     "init_authorization": "init_authorization",
     "consent": "save_consent",
     "token_revoke": "revoke_token",
@@ -52,6 +53,7 @@ _OF_BANKS: Mapping[str, str] = {
     "public_key": "get_public_key",
     "cancel": "cancel_authorization",
 }
+"""The names of the methods of a bank API, by operation id of the exact document."""
 _ANSWER = "answer_"
 """Begins the name of a webhook, which the bank's server implements."""
 
@@ -60,4 +62,4 @@ def method_name(operation_id: str, *, of_banks: bool) -> str:
     """Return the name of an operation of the TPP API or, ``of_banks``, of a bank API. A card action has its own."""
     if operation_id.startswith("webhook_"):
         return operation_id.replace("webhook_", _ANSWER, 1)
-    return (_OF_BANKS if of_banks else _OF_TPPS).get(operation_id, operation_id)
+    return (BANK_METHODS if of_banks else TPP_METHODS).get(operation_id, operation_id)

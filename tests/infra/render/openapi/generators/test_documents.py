@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
 from infra.render.openapi.documents import DOCUMENTS, load, load_for_generators
+from infra.render.openapi.generators.method_names import BANK_METHODS, TPP_METHODS
 from tests.infra.render.openapi.generators.instances import instances, referenced
 
 Json = dict[str, Any]
@@ -103,6 +104,13 @@ def test_operation_ids_for_generators_read_as_method_names(name: str) -> None:
         "init_authorization",
     }
     assert not nouns & set(ids)
+
+
+def test_the_tables_of_methods_list_the_operations_of_the_exact_documents() -> None:
+    ids = {name: {each["operationId"] for *_, each in operations(exact(name))} for name in DOCUMENTS}
+
+    assert ids["tpp"] == TPP_METHODS.keys()
+    assert ids["bank-v1"] | ids["bank-v2"] == BANK_METHODS.keys()
 
 
 def test_the_card_api_has_an_operation_for_each_action() -> None:
