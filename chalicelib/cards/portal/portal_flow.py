@@ -207,7 +207,7 @@ def show_statement(request: messages.ShowStatement, context: RequestContext) -> 
     return ActionOutcome(data, beside={"programme_manager": context.catalogue.name})
 
 
-# -- internal
+# -- internals
 
 
 def _is_wanted(wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int, card_data: CardData) -> bool:

@@ -213,7 +213,7 @@ class TppAuthentication:
                 client, self.credential_checks.check_certificate(client, presented), services
             )
 
-    # -- inside
+    # -- internals
 
     @property
     def credential_checks(self) -> CredentialChecks:

@@ -224,7 +224,7 @@ class Banks:
         self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
         self.forget()
 
-    # -- inside
+    # -- internals
 
     def _read_cached(self, bic: str) -> _Cached | None:
         cached = self.cache.get(bic)

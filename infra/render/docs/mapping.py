@@ -90,7 +90,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 """The tables by name."""
 
 
-# -- inside
+# -- internals
 
 
 def _versions() -> Iterable[UnifiedVersion]:

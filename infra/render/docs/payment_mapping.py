@@ -50,7 +50,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
 """The tables by name."""
 
 
-# -- inside
+# -- internals
 
 
 def _table(names: Iterator[str] | Mapping[str, None], columns: Sequence[Mapping[str, str]]) -> str:

@@ -219,7 +219,7 @@ class _BankOperations:
             "responses": {"200": self._webhook_success(row), "default": self._webhook_error()},
         }
 
-    # -- inside
+    # -- internals
 
     def _purpose(self, call: BankCall) -> tuple[str, str]:
         purpose = row_docs.purpose_of(call, bank_calls.__name__)

@@ -127,7 +127,7 @@ class Responses:
             "schemas": self.schemas.components(),
         }
 
-    # -- inside
+    # -- internals
 
     def _refusal(
         self, route: str, status: int, found: list[tuple[Case, Json, Mapping[str, Any]]], headers: Sequence[str]

@@ -276,7 +276,7 @@ class _TppOperations(Operations):
         purpose = row_docs.purpose("STATUS_PATH", protocol.__name__)
         return operation(STATUS_PATH, purpose, "Payments", "consent or client", parameters, responses)
 
-    # -- inside
+    # -- internals
 
     def _status_response(self) -> Json:
         models: dict[str, tuple[str, Model]] = {

@@ -162,7 +162,7 @@ class CardSchemas:
         """Return a reference to the data of an event."""
         return self._answer(model)
 
-    # -- inside
+    # -- internals
 
     def _data(self, action: Action) -> Json:
         answer = answer_of(action)

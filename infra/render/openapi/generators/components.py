@@ -47,7 +47,7 @@ class Components:
         self._made["schemas"][name] = schema
         return {"$ref": f"{_SCHEMAS}{name}"}
 
-    # -- inside
+    # -- internals
 
     def _component(self, kind: str, reference: Json, make: Callable[[Json], Json]) -> Json:
         name = reference["$ref"].rpartition("/")[2]

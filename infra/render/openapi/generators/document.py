@@ -69,7 +69,7 @@ class _Operations:
         else:
             yield "/events", {"servers": [_RECEIVER], "post": self._event(list(webhooks.values()))}
 
-    # -- inside
+    # -- internals
 
     def _actions(self, operation: Json) -> Iterator[tuple[str, Json]]:
         """Yield an exact operation for each card action, with the fragment of its path, or the operation itself."""
