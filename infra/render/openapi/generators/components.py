@@ -9,7 +9,7 @@ from infra.render.openapi.generators.alternatives import alternatives, condition
 from infra.render.openapi.generators.members import Sender, plain_header, simplify
 from infra.render.openapi.schemas import Json
 
-_SCHEMAS = "#/components/schemas/"
+SCHEMAS = "#/components/schemas/"
 
 
 class Components:
@@ -45,7 +45,7 @@ class Components:
     def add(self, name: str, schema: Json) -> Json:
         """Add a schema that the exact document does not name. Return the reference to it."""
         self._made["schemas"][name] = schema
-        return {"$ref": f"{_SCHEMAS}{name}"}
+        return {"$ref": f"{SCHEMAS}{name}"}
 
     # -- internals
 
@@ -62,7 +62,7 @@ class Components:
         if not isinstance(value, dict):
             return value
         if isinstance(value.get("$ref"), str):
-            return {"$ref": _SCHEMAS + self._named(value["$ref"].removeprefix(_SCHEMAS), sender)}
+            return {"$ref": SCHEMAS + self._named(value["$ref"].removeprefix(SCHEMAS), sender)}
         return {key: self._resolve_inside(key, each, sender) for key, each in value.items()}
 
     def _resolve_inside(self, key: str, value: Any, sender: Sender) -> Any:
@@ -83,7 +83,7 @@ class Components:
         found = alternatives(name, plain, conditions) if conditions and sender == "caller" else {name: plain}
         self._made["schemas"] |= found
         if name not in found:
-            references = [{"$ref": f"{_SCHEMAS}{each}"} for each in found]
+            references = [{"$ref": f"{SCHEMAS}{each}"} for each in found]
             self._made["schemas"][name] = {"description": plain["description"], "oneOf": references}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic.alias_generators import to_pascal
 
-from infra.render.openapi.generators.components import Components
+from infra.render.openapi.generators.components import SCHEMAS, Components
 from infra.render.openapi.generators.members import Sender
 from infra.render.openapi.generators.method_names import method_name
 from infra.render.openapi.schemas import Json
@@ -18,7 +18,6 @@ list, an optional member is never null, and alternatives exclude each other. Cal
 receiver's server. The fragment of a path tells actions apart; clients do not send it.
 """
 _JSON = "application/json"
-_SCHEMAS = "#/components/schemas/"
 _BANK = {"url": "https://bank.example.com", "description": "The bank"}
 _RECEIVER = {"url": "https://receiver.example.com", "description": "Your Events URL, which may have another path"}
 _UNKNOWN = ("mutualTLS",)
@@ -78,7 +77,7 @@ class _Operations:
             yield "", operation
             return
         for name, reference in content["schema"]["discriminator"]["mapping"].items():
-            request = reference.removeprefix(_SCHEMAS)
+            request = reference.removeprefix(SCHEMAS)
             summary, _, rules = self._exact["components"]["schemas"][request]["description"].partition("\n\n")
             yield (
                 f"#{name}",
@@ -129,7 +128,7 @@ class _Operations:
 def _action_response(exact: Json, request: str) -> Json:
     """Return the exact response to an action as a union of success and error."""
     names = {"success": f"{request.removesuffix('Request')}Response", "error": "ErrorResponse"}
-    union = _union("status", {status: {"$ref": f"{_SCHEMAS}{name}"} for status, name in names.items()})
+    union = _union("status", {status: {"$ref": f"{SCHEMAS}{name}"} for status, name in names.items()})
     return {**exact, "description": "Success or an error, depending on `status`.", "content": _content(union)}
 
 
